@@ -25,6 +25,7 @@ int main(int count, char** words) {
   }
   Team team(ranks, how == "processes" ? Team::As::kProcesses : Team::As::kThreads);
   team.run(mode == "check" ? check : mode == "results" ? printGpuResults : measure);
-  if (mode != "results") std::printf("%d ranks%s: %s done\n", ranks, how.empty() ? "" : " as processes", mode.c_str());
+  if (mode != "results")
+    std::printf("%d ranks%s: %s done\n", ranks, how.empty() ? "" : " as processes", mode.c_str());
   return 0;
 }

@@ -82,19 +82,24 @@ void checkType(const Rank& rank, Buffers& buffers, ncclDataType_t type, std::siz
   };
   const void* const send = buffers.send;
   void* const receive = buffers.receive;
-  run("AllReduce", count,
+  run(
+      "AllReduce", count,
       [&] { NCCL(ncclAllReduce(send, receive, count, type, ncclSum, rank.comm, rank.stream)); }, sum);
-  run("ReduceScatter", count,
+  run(
+      "ReduceScatter", count,
       [&] { NCCL(ncclReduceScatter(send, receive, count, type, ncclSum, rank.comm, rank.stream)); },
       [&](std::size_t i) { return sum(me * count + i); });
-  run("AllGather", count * n,
+  run(
+      "AllGather", count * n,
       [&] { NCCL(ncclAllGather(send, receive, count, type, rank.comm, rank.stream)); },
       [&](std::size_t i) { return valueOf(static_cast<int>(i / count), i % count); });
-  run("Broadcast", count,
+  run(
+      "Broadcast", count,
       [&] { NCCL(ncclBroadcast(send, receive, count, type, rank.ranks - 1, rank.comm, rank.stream)); },
       [&](std::size_t i) { return valueOf(rank.ranks - 1, i); });
   const int next = (rank.rank + 1) % rank.ranks, before = (rank.rank + rank.ranks - 1) % rank.ranks;
-  run("Recv", count,
+  run(
+      "Recv", count,
       [&] {
         NCCL(ncclGroupStart());
         NCCL(ncclSend(send, count, type, next, rank.comm, rank.stream));
@@ -132,8 +137,8 @@ inline void check(Rank& rank) {
   constexpr std::size_t kMost = std::size_t{1} << 20;
   Buffers buffers((kMost + 1) * static_cast<std::size_t>(rank.ranks) * sizeof(double));
   rank.meet();
-  for (const std::size_t count : {std::size_t{1}, std::size_t{3}, std::size_t{31}, std::size_t{1000},
-                                  std::size_t{65537}, kMost}) {
+  for (const std::size_t count :
+       {std::size_t{1}, std::size_t{3}, std::size_t{31}, std::size_t{1000}, std::size_t{65537}, kMost}) {
     checkType<float>(rank, buffers, ncclFloat, count);
     checkType<std::int32_t>(rank, buffers, ncclInt32, count);
     checkType<double>(rank, buffers, ncclDouble, count);
@@ -152,17 +157,24 @@ struct TypeRow {
   // Bits of the highest byte to keep: no value is an infinity, not a number, or larger than 2.
   unsigned char keep;
 };
-constexpr TypeRow kTypes[] = {
-    {ncclInt8, "int8", 1, 0xff},       {ncclUint8, "uint8", 1, 0xff},     {ncclInt32, "int32", 4, 0xff},
-    {ncclUint32, "uint32", 4, 0xff},   {ncclInt64, "int64", 8, 0xff},     {ncclUint64, "uint64", 8, 0xff},
-    {ncclFloat16, "float16", 2, 0xbf}, {ncclFloat32, "float32", 4, 0xbf}, {ncclFloat64, "float64", 8, 0xbf},
-    {ncclBfloat16, "bfloat16", 2, 0xbf}, {ncclFloat8e4m3, "float8e4m3", 1, 0xbf},
-    {ncclFloat8e5m2, "float8e5m2", 1, 0xbf}};
+constexpr TypeRow kTypes[] = {{ncclInt8, "int8", 1, 0xff},
+                              {ncclUint8, "uint8", 1, 0xff},
+                              {ncclInt32, "int32", 4, 0xff},
+                              {ncclUint32, "uint32", 4, 0xff},
+                              {ncclInt64, "int64", 8, 0xff},
+                              {ncclUint64, "uint64", 8, 0xff},
+                              {ncclFloat16, "float16", 2, 0xbf},
+                              {ncclFloat32, "float32", 4, 0xbf},
+                              {ncclFloat64, "float64", 8, 0xbf},
+                              {ncclBfloat16, "bfloat16", 2, 0xbf},
+                              {ncclFloat8e4m3, "float8e4m3", 1, 0xbf},
+                              {ncclFloat8e5m2, "float8e5m2", 1, 0xbf}};
 struct OperationRow {
   ncclRedOp_t op;
   const char* name;
 };
-constexpr OperationRow kOperations[] = {{ncclSum, "sum"}, {ncclProd, "prod"}, {ncclMax, "max"}, {ncclMin, "min"}, {ncclAvg, "avg"}};
+constexpr OperationRow kOperations[] = {
+    {ncclSum, "sum"}, {ncclProd, "prod"}, {ncclMax, "max"}, {ncclMin, "min"}, {ncclAvg, "avg"}};
 
 // More than a rank's part of a case has.
 constexpr std::size_t kResultElements = 20100;
@@ -202,12 +214,14 @@ inline void printResults(const Rank& rank, std::byte* send, std::byte* receive,
     for (const std::size_t count : {std::size_t{1}, std::size_t{129}, std::size_t{20011}}) {
       const std::size_t shift = count % 2;
       for (const OperationRow& operation : kOperations) {
-        runCase(std::string("AllReduce ") + operation.name, type, count, shift, [&](std::byte* from, std::byte* to) {
-          NCCL(ncclAllReduce(from, to, count, type.type, operation.op, rank.comm, rank.stream));
-        });
-        runCase(std::string("ReduceScatter ") + operation.name, type, count * n, 0, [&](std::byte* from, std::byte* to) {
-          NCCL(ncclReduceScatter(from, to, count, type.type, operation.op, rank.comm, rank.stream));
-        });
+        runCase(std::string("AllReduce ") + operation.name, type, count, shift,
+                [&](std::byte* from, std::byte* to) {
+                  NCCL(ncclAllReduce(from, to, count, type.type, operation.op, rank.comm, rank.stream));
+                });
+        runCase(std::string("ReduceScatter ") + operation.name, type, count * n, 0,
+                [&](std::byte* from, std::byte* to) {
+                  NCCL(ncclReduceScatter(from, to, count, type.type, operation.op, rank.comm, rank.stream));
+                });
         runCase(std::string("Reduce ") + operation.name, type, count, 0, [&](std::byte* from, std::byte* to) {
           NCCL(ncclReduce(from, to, count, type.type, operation.op, 0, rank.comm, rank.stream));
         });

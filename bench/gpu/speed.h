@@ -23,7 +23,8 @@ __global__ void pingPong(volatile unsigned* words, unsigned rounds) {
 
 // Microseconds of one call: the median of five rounds in this rank's stream. All ranks begin together. `issuing`: the least that the
 // calls themselves took on the host.
-inline double timeOf(const Rank& rank, int calls, const std::function<void()>& call, double* issuing = nullptr) {
+inline double timeOf(const Rank& rank, int calls, const std::function<void()>& call,
+                     double* issuing = nullptr) {
   constexpr int kRounds = 5;
   cudaEvent_t begin = nullptr, end = nullptr;
   CUDA(cudaEventCreate(&begin));
@@ -37,7 +38,8 @@ inline double timeOf(const Rank& rank, int calls, const std::function<void()>& c
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < calls; ++i) call();
     const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
-    if (issuing != nullptr) *issuing = round == 0 ? took.count() / calls : std::min(*issuing, took.count() / calls);
+    if (issuing != nullptr)
+      *issuing = round == 0 ? took.count() / calls : std::min(*issuing, took.count() / calls);
     CUDA(cudaEventRecord(end, rank.stream));
     rank.await();
     float milliseconds = 0;
@@ -72,9 +74,8 @@ inline void measure(Rank& rank) {
     if (rank.rank == 0) std::printf(format, values...);
     std::fflush(stdout);
   };
-  const double copy = timeAlone(rank, 5, [&] {
-    CUDA(cudaMemcpyAsync(receive, send, most, cudaMemcpyDeviceToDevice, rank.stream));
-  });
+  const double copy = timeAlone(
+      rank, 5, [&] { CUDA(cudaMemcpyAsync(receive, send, most, cudaMemcpyDeviceToDevice, rank.stream)); });
   const double bytesPerUs = 2.0 * static_cast<double>(most) / copy;
   say("copy in the GPU's memory: %.0f GB/s, read and written\n", 1e-3 * bytesPerUs);
   const double launch = timeAlone(rank, 50, [&] { emptyKernel<<<1, 1, 0, rank.stream>>>(); });
@@ -84,16 +85,19 @@ inline void measure(Rank& rank) {
     pingPong<<<2, 1, 0, rank.stream>>>(words, kTrips);
   });
   const double least = launch + trips / kTrips;
-  say("launch of an empty kernel: %.2f us; round trip through the GPU's memory: %.2f us\n", launch, trips / kTrips);
+  say("launch of an empty kernel: %.2f us; round trip through the GPU's memory: %.2f us\n", launch,
+      trips / kTrips);
 
   // Bytes that all ranks of the GPU must read and write at least.
-  const auto row = [&](const char* name, std::size_t bytes, double touched, const std::function<void()>& call) {
+  const auto row = [&](const char* name, std::size_t bytes, double touched,
+                       const std::function<void()>& call) {
     double issuing = 0;
     const double time = timeOf(rank, bytes <= (1u << 20) ? 50 : 5, call, &issuing);
     say("| %-13s | %10zu | %9.1f | %7.2f | %11.2f | %10.1f |\n", name, bytes, time,
         1e-3 * static_cast<double>(bytes) / time, touched / bytesPerUs / time, issuing);
   };
-  say("| operation     |      bytes |        us |    GB/s | of the copy | us to issue |\n|---|---|---|---|---|---|\n");
+  say("| operation     |      bytes |        us |    GB/s | of the copy | us to issue "
+      "|\n|---|---|---|---|---|---|\n");
   for (std::size_t bytes = 1024; bytes <= most; bytes *= 16) {
     const std::size_t count = bytes / 4;
     const auto size = static_cast<double>(bytes), ranks = static_cast<double>(n);
@@ -107,7 +111,9 @@ inline void measure(Rank& rank) {
     row("Broadcast", bytes, (ranks + 1) * size,
         [&] { NCCL(ncclBroadcast(send, receive, count, ncclFloat, 0, rank.comm, rank.stream)); });
   }
-  const auto tiny = [&] { NCCL(ncclAllReduce(send, receive, 2, ncclFloat, ncclSum, rank.comm, rank.stream)); };
+  const auto tiny = [&] {
+    NCCL(ncclAllReduce(send, receive, 2, ncclFloat, ncclSum, rank.comm, rank.stream));
+  };
   const double eight = timeOf(rank, 50, tiny);
   say("AllReduce of 8 bytes: %.2f us, %.2f times a launch and a round trip\n", eight, eight / least);
   constexpr int kCalls = 20;

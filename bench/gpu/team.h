@@ -4,7 +4,7 @@
 //   Team team(4, Team::As::kProcesses);
 //   team.run([](Rank& rank) { NCCL(ncclAllReduce(..., rank.comm, rank.stream)); rank.await(); });
 //
-// Ranks are dealt out to the GPUs in turn. Whatever fails ends the program with a line that says what.
+// Ranks are dealt out to the GPUs in turn. A failed call ends the program with a line that names it.
 
 #include <cuda_runtime.h>
 #include <nccl.h>
@@ -35,7 +35,7 @@
 
 constexpr int kMostRanks = 64;
 
-// What the ranks share, also as processes.
+// The ranks share it, also as processes.
 struct Shared {
   pthread_barrier_t barrier;
   ncclUniqueId id;

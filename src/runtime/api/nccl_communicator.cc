@@ -160,7 +160,8 @@ ncclResult_t pncclDevCommCreate(ncclComm_t comm, const ncclDevCommRequirements*,
   return guard([&] {
     const CommUse use(comm, kName);
     throw Error(ResultCode::kInvalidUsage,
-                "{}: Xylem has no device communicators: kernels of a program cannot communicate themselves", kName);
+                "{}: Xylem has no device communicators: kernels of a program cannot communicate themselves",
+                kName);
   });
 }
 XYLEM_PROFILED(DevCommCreate);

@@ -447,6 +447,9 @@ std::string sizeOf(std::uint64_t bytes) {
   return bytes % kKiB == 0 && bytes > 0 ? fmt::format("{} KiB", bytes / kKiB) : fmt::format("{} B", bytes);
 }
 
+// A way that gains this much at the largest size that was measured is taken to be faster for larger ones, too.
+constexpr double kFarAhead = 1.4;
+
 std::uint64_t between(std::uint64_t a, std::uint64_t b) {
   const auto middle = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(a) * static_cast<double>(b)));
   return std::max<std::uint64_t>(1, middle / kKiB) * kKiB;
@@ -464,8 +467,8 @@ FasterRange whereSecondIsFaster(std::span<const TimedWays> timed) {
     if (logs <= most) continue;
     most = logs;
     best.from = first == 0 ? timed[0].bytes : between(timed[first - 1].bytes, timed[first].bytes);
-    best.upTo =
-        end == timed.size() ? 2 * timed[end - 1].bytes : between(timed[end - 1].bytes, timed[end].bytes);
+    best.upTo = end == timed.size() ? (gain(end - 1) > kFarAhead ? 4 : 2) * timed[end - 1].bytes
+                                    : between(timed[end - 1].bytes, timed[end].bytes);
   }
   return best;
 }

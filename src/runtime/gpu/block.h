@@ -43,7 +43,7 @@ struct Block {
   Slice slices[kSlices];
   std::uint64_t fromStep[kMaxQueues];  // the next step of each queue
   std::uint64_t toStep[kMaxQueues];
-  // What the waiter has seen: counters, and the notes of steps before `tail` (region and bytes), by their slots.
+  // The waiter has seen these: counters, and the notes of steps before `tail` (region and bytes), by their slots.
   std::uint64_t fromTail[kMaxQueues];
   std::uint64_t toHead[kMaxQueues];
   std::uint64_t fromNotes[kMaxQueues][transport::kQueueSteps];

@@ -12,8 +12,8 @@
 //   poster   tells the peers: `tail` of queues that it sent to (Simple), `head` of those that it received from
 //              -> kFree
 //
-// Two descriptions alternate, so that the waiter waits for the next slice while this one is moved, and the poster posts it while
-// the next one is moved. A slice may read what an earlier one wrote: kReady holds each mover until all movers are done with the
+// kSlices descriptions are in use, so that the waiter waits for the next slices while this one is moved, and the poster posts it
+// while the next ones are moved. A slice may read what an earlier one wrote: kReady holds each mover until all movers are done with the
 // slice before. The waiter takes no part in kMoved, and so never waits for the movers of this slice.
 //
 // Under LL and LL128 the movers themselves wait for data, word by word or line by line; the waiter waits only for space. Every
@@ -195,7 +195,8 @@ class Waiter {
     work_.report->expectedBytes = bytes;
     const bool isInSlot = static_cast<std::uint32_t>(noteOf(queue)) == 0;
     const Outcome outcome = isInSlot ? Outcome::kMismatch : Outcome::kUnreachable;
-    m_.storeRelease(reinterpret_cast<std::uint64_t*>(&work_.report->failure), static_cast<std::uint64_t>(outcome));
+    m_.storeRelease(reinterpret_cast<std::uint64_t*>(&work_.report->failure),
+                    static_cast<std::uint64_t>(outcome));
     m_.storeRelaxed(&block_.outcome, static_cast<std::uint32_t>(outcome));
   }
 
@@ -331,8 +332,7 @@ XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, std::uin
   copyIn(m, block.from, from, endsIn(work.fromQueues));
   copyIn(m, block.to, to, endsIn(work.toQueues));
   for (int q = m.thread(); q < kMaxQueues; q += m.threads()) {
-    if ((work.fromQueues >> q & 1) != 0)
-      block.fromStep[q] = block.fromBegin[q] = m.loadAcquire(from[q].step);
+    if ((work.fromQueues >> q & 1) != 0) block.fromStep[q] = block.fromBegin[q] = m.loadAcquire(from[q].step);
     if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = m.loadAcquire(to[q].step);
     block.fromTail[q] = block.toHead[q] = 0;
   }

@@ -135,8 +135,8 @@ std::size_t KernelLaunch::layOut() {
       if (entry.other >= 0) work.awaits = passed + entry.other;
       new (&writer.at<Work>(works, w)) Work(work);
     }
-    new (&writer.at<Lane>(lanes, i)) Lane{reinterpret_cast<const Work*>(works), entries.size(),
-                                          passed == nullptr ? nullptr : passed + i};
+    new (&writer.at<Lane>(lanes, i))
+        Lane{reinterpret_cast<const Work*>(works), entries.size(), passed == nullptr ? nullptr : passed + i};
   }
   return writer.bytes();
 }

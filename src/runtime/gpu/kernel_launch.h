@@ -68,7 +68,7 @@ class KernelLaunch {
   bool hasReportedEnd();
   // Ends the blocks that wait.
   void giveUp() { __atomic_store_n(abort_, 1u, __ATOMIC_RELEASE); }
-  // What a block has found to be wrong, in this replay or in one before.
+  // The error that a block has found, in this replay or in one before.
   std::optional<Error> failure() const;
   // Calls `note(peer, function)` for each work that has waited for long.
   template <typename Note>
@@ -104,7 +104,7 @@ class KernelLaunch {
   std::uint32_t* const abort_;
   std::vector<std::vector<Entry>> lanes_;
   std::size_t usedLanes_ = 0;
-  bool anyWaits_ = false;  // for another lane
+  bool anyWaits_ = false;            // for another lane
   std::vector<Function> functions_;  // by report
   std::vector<transport::Pump*> pumps_;
   std::vector<std::unique_ptr<GpuEvent>> fences_;

@@ -93,7 +93,7 @@ struct Work {
 struct Lane {
   const Work* works = nullptr;
   std::uint64_t count = 0;
-  std::uint64_t* passed = nullptr;  // 0 at first: how many are done; null: nobody waits for that
+  std::uint64_t* passed = nullptr;  // 0 at first: how many are done; null: no lane waits for that
 };
 
 // Lanes travel to the GPU in one piece of memory, a table: they are at its begin, and the works, their ends of queues and orders of

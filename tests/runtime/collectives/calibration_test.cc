@@ -29,10 +29,11 @@ TEST(Calibration, TheSecondWayIsChosenWhereItIsClearlyFaster) {
   using Pair = std::pair<std::uint64_t, std::uint64_t>;
   EXPECT_EQ(range({}), Pair(0, 0));
   EXPECT_EQ(range({{1, 2}, {1, 1}, {1, 0.95}}), Pair(0, 0));  // not clearly
-  EXPECT_EQ(range({{2, 1}, {2, 1}}), Pair(4096, 32768));      // beyond the largest size only a little
+  EXPECT_EQ(range({{2, 1}, {1.2, 1}}), Pair(4096, 32768));    // beyond the largest size only a little,
+  EXPECT_EQ(range({{2, 1}, {2, 1}}), Pair(4096, 65536));      // and more if it is far ahead there
   EXPECT_EQ(range({{1, 2}, {2, 1}, {1, 2}}), Pair(8192, 32768));
   // The longer stretch wins more.
-  EXPECT_EQ(range({{1.2, 1}, {1, 2}, {2, 1}, {2, 1}}), Pair(32768, 524288));
+  EXPECT_EQ(range({{1.2, 1}, {1, 2}, {2, 1}, {2, 1}}), Pair(32768, 1048576));
 }
 
 TEST(Calibration, AnotherWayIsChosenOnlyIfItIsClearlyFaster) {

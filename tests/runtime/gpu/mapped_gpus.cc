@@ -389,9 +389,8 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
   table.launch = [](const std::byte* begin, const gpu::InlineTable* inlined, int lanes, void* stream) {
     ++machine->launches;
     if (begin != nullptr) return enqueue(stream, [=] { runLanes(begin, lanes); });
-    return enqueue(stream, [=, copy = std::make_shared<gpu::InlineTable>(*inlined)] {
-      runLanes(copy->bytes, lanes);
-    });
+    return enqueue(
+        stream, [=, copy = std::make_shared<gpu::InlineTable>(*inlined)] { runLanes(copy->bytes, lanes); });
   };
   return table;
 }

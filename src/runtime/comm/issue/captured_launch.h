@@ -55,7 +55,7 @@ class CapturedLaunch {
   LaunchQueue& launches_;
   const gpu::GpuContext& gpu_;
   ReplayWatch& watch_;
-  Stall stall_;  // as the watch sees it
+  Stall stall_;           // as the watch sees it
   gpu::GpuEvent health_;  // never recorded: asking for it fails if the GPU has failed
   std::unique_ptr<gpu::KernelLaunch> kernel_;
   std::shared_ptr<std::atomic<bool>> isHeld_;  // by a graph; null: no graph has had it yet

@@ -64,7 +64,7 @@ class GpuExecutor {
   std::span<const gpu::QueueEnd> endOf(const QueueSide& side, Protocol protocol);
   template <typename QueueSide>
   gpu::QueueEnd newEnd(const QueueSide& side, Protocol protocol, bool inSlots);
-  // Of the programs of an operation on a channel; negative: none yet.
+  // The lanes of the programs of an operation on a channel; negative: none yet.
   struct Lanes {
     int numbers[2] = {-1, -1};
     int& operator[](std::size_t program) { return numbers[program]; }

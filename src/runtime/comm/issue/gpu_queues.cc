@@ -151,8 +151,8 @@ GpuQueues::End& GpuQueues::find(const QueueSide& side) {
   End& end = ends_[&side];
   if (end.step != nullptr) return end;
   if (side.nextStep() != 0)
-    throw Error(ResultCode::kInternalError, "rank {}, GPU {}: a queue to rank {} was used before", gpu_.rank(),
-                gpu_.device(), side.peer());
+    throw Error(ResultCode::kInternalError, "rank {}, GPU {}: a queue to rank {} was used before",
+                gpu_.rank(), gpu_.device(), side.peer());
   transport::StepBytes steps{};
   for (const Protocol protocol : kAllProtocols) steps[protocol] = side.stepBytes(protocol);
   auto* const memory = reinterpret_cast<std::byte*>(const_cast<transport::QueueControl*>(&side.control()));
@@ -165,8 +165,8 @@ template <typename QueueSide>
 const GpuQueues::End& GpuQueues::endOf(const QueueSide& side) {
   End& end = find(side);
   if (end.device == nullptr && end.pinned == nullptr)
-    end.pinned = std::make_unique<gpu::RegisteredMemory>(gpu_, reinterpret_cast<std::byte*>(end.queue.control),
-                                                         transport::queueBytes(end.queue.stepBytes));
+    end.pinned = std::make_unique<gpu::RegisteredMemory>(
+        gpu_, reinterpret_cast<std::byte*>(end.queue.control), transport::queueBytes(end.queue.stepBytes));
   return end;
 }
 

@@ -49,7 +49,7 @@ class GpuQueues {
     // Otherwise: memory of the host.
     std::unique_ptr<gpu::RegisteredMemory> pinned;
   };
-  // Of a SendEnd or RecvEnd. Memory of the host is pinned the first time.
+  // The end of a SendEnd or RecvEnd. Memory of the host is pinned the first time.
   template <typename QueueSide>
   const End& endOf(const QueueSide& side);
 

@@ -119,8 +119,8 @@ GpuQueues::Reach reachOf(const JobRoster& roster, const connect::NetChoice& choi
   return {By::kHandle};
 }
 
-std::unique_ptr<GpuExecutor> makeGpuExecutor(const JobRoster& roster, const CommPlan& plan, const Wiring& wiring,
-                                             const gpu::GpuContext* gpu) {
+std::unique_ptr<GpuExecutor> makeGpuExecutor(const JobRoster& roster, const CommPlan& plan,
+                                             const Wiring& wiring, const gpu::GpuContext* gpu) {
   if (gpu == nullptr) return nullptr;
   if (roster.checked)
     throw Error(ResultCode::kInvalidUsage,

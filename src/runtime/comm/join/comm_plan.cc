@@ -195,14 +195,15 @@ DescribedHosts describeHosts(bootstrap::Bootstrap& bootstrap, const JobRoster& r
   DescribedHosts hosts;
   hosts.hostOfRank = host.hostOfRank;
   hosts.collnet = host.hosts > 1 && reducedByAll(roster.peers) != 0;
-  const LocalPlacement placement{bootstrap.rank(), host.localRank, static_cast<int>(host.ranks.size()),
-                                 devices.device, devices.networks, devices.gpu};
+  const LocalPlacement placement{bootstrap.rank(), host.localRank,   static_cast<int>(host.ranks.size()),
+                                 devices.device,   devices.networks, devices.gpu};
   const RankDescription mine = describeForRank(settings, placement);
   hosts.busId = busIdNumber(mine.busId);
   const std::uint64_t key = searchKey(settings);
   std::string report;
-  if (const std::string fused = fuseHost(
-          bootstrap, host, mine, {hosts.busId, mine.hostDevice ? 1u : 0u, devices.gpu.empty() ? 0u : 1u, devices.device, devices.network});
+  if (const std::string fused = fuseHost(bootstrap, host, mine,
+                                         {hosts.busId, mine.hostDevice ? 1u : 0u,
+                                          devices.gpu.empty() ? 0u : 1u, devices.device, devices.network});
       host.localRank == 0)
     report =
         toBytes({key, fused, searchFor(fused, bootstrap.rank(), bootstrap.ranks(), hosts.collnet, settings),

@@ -73,9 +73,9 @@ struct CommPlan {
   const LinkPlan links;  // the queues that this rank's collectives need
 };
 
-// The settings by which ranks plan. LL128 needs stores of 128 bytes that arrive as a whole. The plan uses it on GPUs as NCCL does, between
-// those that it expects to reach each other's memory; if they are told not to (NCCL_P2P_DISABLE, NCCL_P2P_LEVEL), it does without, unless
-// NCCL_PROTO asks for it.
+// The settings by which ranks plan. LL128 needs stores of 128 bytes that arrive as a whole. The plan uses it on GPUs where NCCL does: it
+// supposes that these GPUs reach each other's memory. If they are told not to (NCCL_P2P_DISABLE, NCCL_P2P_LEVEL), the plan does
+// without LL128, unless NCCL_PROTO asks for it.
 Settings settingsForPlan(const Settings& settings, bool onGpus);
 
 // Describes the hosts, plans the job and logs the plan. All ranks call it at the same time. `gpu`: as RankDevices::gpu.

@@ -100,15 +100,15 @@ void ensureNetwork(topology::Document& document) {
 }
 
 topology::ElementId chooseGpu(const topology::Document& document,
-                              const std::vector<topology::ElementId>& gpus,
-                              const LocalPlacement& placement) {
+                              const std::vector<topology::ElementId>& gpus, const LocalPlacement& placement) {
   for (const topology::ElementId gpu : gpus) {
     const std::string* busId = document.attribute(document[gpu].parent, "busid");
     if (!isHostDevice(document, gpu) && busId != nullptr && busIdNumber(*busId) == busIdNumber(placement.gpu))
       return gpu;
   }
   throw Error(ResultCode::kSystemError,
-              "rank {}: its GPU {} has the bus id {}, and {} describes no such gpu; NVIDIA's libnvidia-ml.so.1, which "
+              "rank {}: its GPU {} has the bus id {}, and {} describes no such gpu; NVIDIA's "
+              "libnvidia-ml.so.1, which "
               "lists them, or a file in NCCL_TOPO_FILE has to",
               placement.rank, placement.device, placement.gpu, document.file());
 }

@@ -22,7 +22,8 @@ std::uint64_t communicatorId(const sockets::Secret& secret) {
 
 std::uint64_t JobRoster::bufferBytes() const {
   constexpr std::uint64_t kMostOfGpus = 512 << 10;
-  std::uint64_t least = hasGpus() && hosts.hosts == 1 ? kMostOfGpus : std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t least =
+      hasGpus() && hosts.hosts == 1 ? kMostOfGpus : std::numeric_limits<std::uint64_t>::max();
   for (const PeerInfo& peer : peers) least = std::min(least, peer.bufferBytes);
   return least;
 }

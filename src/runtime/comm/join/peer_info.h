@@ -31,9 +31,9 @@ struct PeerInfo {
   std::int32_t rules = 0;         // by which the rank plans: a versionNumber(); the same on all ranks
   Direct direct = Direct::kNothing;
   std::int64_t gpuBlocks = 0;  // of the kernel that its GPU executes at the same time
-  std::int64_t checked = 0;   // 1: XYLEM_CHECK=1; one such rank is enough for all
-  std::uint64_t reduces = 0;  // what its network reduces: a reductionBit() each, and kGatherBit, kScatterBit
-  device::CoreSet cores;      // on which this rank may run
+  std::int64_t checked = 0;    // 1: XYLEM_CHECK=1; one such rank is enough for all
+  std::uint64_t reduces = 0;   // what its network reduces: a reductionBit() each, and kGatherBit, kScatterBit
+  device::CoreSet cores;       // on which this rank may run
 };
 
 // A random number of this process. A forked child gets one of its own.

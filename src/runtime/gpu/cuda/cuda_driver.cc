@@ -36,7 +36,8 @@ namespace {
   ROW(cuDeviceGet)                                                                                        \
   ROW(cuDeviceGetName)                                                                                    \
   ROW(cuDeviceTotalMem)                                                                                   \
-  ROW(cuDeviceGetUuid) ROW(cuDeviceGetPCIBusId) ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent)       \
+  ROW(cuDeviceGetUuid)                                                                                    \
+  ROW(cuDeviceGetPCIBusId) ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent)   \
       ROW(cuCtxGetDevice) ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree)       \
           ROW(cuMemHostAlloc) ROW(cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister)          \
               ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx) ROW(cuStreamCreate)      \
@@ -174,7 +175,8 @@ Status facts(int number, DeviceFacts* facts) {
   if (const Status status = open(number, device)) return status;
   if (const Status status = cuda.cuDeviceGet(&handle, number)) return status;
   if (const Status status = cuda.cuDeviceGetName(facts->name, sizeof facts->name, handle)) return status;
-  if (const Status status = cuda.cuDeviceGetPCIBusId(facts->busId, sizeof facts->busId, handle)) return status;
+  if (const Status status = cuda.cuDeviceGetPCIBusId(facts->busId, sizeof facts->busId, handle))
+    return status;
   CUuuid uuid{};
   if (const Status status = cuda.cuDeviceGetUuid(&uuid, handle)) return status;
   std::uint64_t halves[2];
