@@ -2,6 +2,7 @@
 // and runs it.
 //
 //   gpu_ranks check RANKS [processes]       # results of collectives, sends and receives, and of a graph, against exact sums
+//   gpu_ranks losses RANKS [processes]      # the last rank does not come: time-outs (XYLEM_OPERATION_TIMEOUT), and aborts
 //   gpu_ranks results RANKS [host]          # hashes of the results of all types and operations, for comparison with host devices
 //   gpu_ranks measure RANKS [processes]     # times, beside what the GPU can do in the same run
 //
@@ -15,8 +16,9 @@ int main(int count, char** words) {
   const std::string mode = count > 1 ? words[1] : "";
   const int ranks = count > 2 ? std::atoi(words[2]) : 0;
   const std::string how = count > 3 ? words[3] : "";
-  if (ranks < 1 || ranks > kMostRanks || (mode != "check" && mode != "results" && mode != "measure")) {
-    std::fprintf(stderr, "usage: gpu_ranks check|results|measure RANKS [processes|host]\n");
+  if (ranks < 1 || ranks > kMostRanks ||
+      (mode != "check" && mode != "losses" && mode != "results" && mode != "measure")) {
+    std::fprintf(stderr, "usage: gpu_ranks check|losses|results|measure RANKS [processes|host]\n");
     return 2;
   }
   if (mode == "results" && how == "host") {
@@ -24,7 +26,12 @@ int main(int count, char** words) {
     return 0;
   }
   Team team(ranks, how == "processes" ? Team::As::kProcesses : Team::As::kThreads);
-  team.run(mode == "check" ? check : mode == "results" ? printGpuResults : measure);
+  if (mode == "losses") {
+    team.run([](Rank& rank) { checkLostRank(rank, false); });
+    team.run([](Rank& rank) { checkLostRank(rank, true); });
+  } else {
+    team.run(mode == "check" ? check : mode == "results" ? printGpuResults : measure);
+  }
   if (mode != "results")
     std::printf("%d ranks%s: %s done\n", ranks, how.empty() ? "" : " as processes", mode.c_str());
   return 0;

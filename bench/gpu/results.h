@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstring>
 #include <string>
 
@@ -41,12 +42,12 @@ void expect(const Rank& rank, const char* what, const std::vector<T>& got,
 struct Buffers {
   explicit Buffers(std::size_t bytes) : bytes(bytes) {
     send = deviceMemory(bytes);
-    receive = deviceMemory(bytes);
+    NCCL(ncclMemAlloc(reinterpret_cast<void**>(&receive), bytes));
     CUDA(cudaMallocHost(reinterpret_cast<void**>(&host), bytes));
   }
   ~Buffers() {
     CUDA(cudaFree(send));
-    CUDA(cudaFree(receive));
+    NCCL(ncclMemFree(receive));
     CUDA(cudaFreeHost(host));
   }
   std::size_t bytes;
@@ -133,6 +134,62 @@ inline void checkGraph(const Rank& rank, Buffers& buffers) {
   CUDA(cudaGraphExecDestroy(graph));
 }
 
+// The sum of the ranks' values, each times the rank's own scalar.
+inline void checkOperator(const Rank& rank, Buffers& buffers) {
+  constexpr std::size_t kCount = 5000;
+  float* const host = reinterpret_cast<float*>(buffers.host);
+  for (std::size_t i = 0; i < kCount; ++i) host[i] = static_cast<float>(valueOf(rank.rank, i));
+  CUDA(cudaMemcpyAsync(buffers.send, host, kCount * sizeof(float), cudaMemcpyHostToDevice, rank.stream));
+  float scalar = static_cast<float>(rank.rank + 2);
+  ncclRedOp_t scaled;
+  NCCL(ncclRedOpCreatePreMulSum(&scaled, &scalar, ncclFloat, ncclScalarHostImmediate, rank.comm));
+  NCCL(ncclAllReduce(buffers.send, buffers.receive, kCount, ncclFloat, scaled, rank.comm, rank.stream));
+  NCCL(ncclRedOpDestroy(scaled, rank.comm));
+  CUDA(cudaMemcpyAsync(host, buffers.receive, kCount * sizeof(float), cudaMemcpyDeviceToHost, rank.stream));
+  rank.await();
+  expect<float>(rank, "AllReduce with an operator", std::vector<float>(host, host + kCount),
+                [&](std::size_t i) {
+                  double all = 0;
+                  for (int r = 0; r < rank.ranks; ++r) all += (r + 2) * valueOf(r, i);
+                  return all;
+                });
+}
+
+// The last rank does not come. The others' kernels end, by a time-out that names it, or as the program aborts the communicator.
+inline void checkLostRank(Rank& rank, bool aborts) {
+  constexpr std::chrono::seconds kLimit(30);
+  auto* const data = deviceMemory<float>(1 << 20);
+  CUDA(cudaMemsetAsync(data, 0, sizeof(float) << 20, rank.stream));
+  rank.await();
+  rank.meet();
+  if (rank.rank != rank.ranks - 1) {
+    NCCL(ncclAllReduce(data, data, 1 << 20, ncclFloat, ncclSum, rank.comm, rank.stream));
+    const auto end = std::chrono::steady_clock::now() + kLimit;
+    if (aborts) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      NCCL(ncclCommAbort(rank.comm));
+      rank.comm = nullptr;
+    }
+    while (cudaStreamQuery(rank.stream) == cudaErrorNotReady)
+      if (std::chrono::steady_clock::now() > end) {
+        std::fprintf(stderr, "rank %d: the kernel has not ended\n", rank.rank);
+        std::_Exit(1);
+      }
+    rank.await();
+    ncclResult_t state = ncclSuccess;
+    if (!aborts) NCCL(ncclCommGetAsyncError(rank.comm, &state));
+    if (!aborts && state == ncclSuccess) {
+      std::fprintf(stderr, "rank %d: there is no error\n", rank.rank);
+      std::_Exit(1);
+    }
+    if (!aborts && rank.rank == 0) std::printf("rank 0 says: %s\n", ncclGetLastError(rank.comm));
+  }
+  rank.meet();
+  if (rank.comm != nullptr) NCCL(ncclCommAbort(rank.comm));
+  rank.comm = nullptr;
+  CUDA(cudaFree(data));
+}
+
 inline void check(Rank& rank) {
   constexpr std::size_t kMost = std::size_t{1} << 20;
   Buffers buffers((kMost + 1) * static_cast<std::size_t>(rank.ranks) * sizeof(double));
@@ -144,6 +201,7 @@ inline void check(Rank& rank) {
     checkType<double>(rank, buffers, ncclDouble, count);
     checkType<std::uint8_t>(rank, buffers, ncclUint8, count);
   }
+  checkOperator(rank, buffers);
   checkGraph(rank, buffers);
   rank.meet();
 }

@@ -120,7 +120,7 @@ class Team {
     body(rank);
     rank.await();
     rank.meet();
-    NCCL(ncclCommDestroy(rank.comm));
+    if (rank.comm != nullptr) NCCL(ncclCommDestroy(rank.comm));
   }
 
   int ranks_;

@@ -74,7 +74,7 @@ struct CommPlan {
 };
 
 // The settings by which ranks plan. LL128 needs stores of 128 bytes that arrive as a whole. The plan uses it on GPUs where NCCL does: it
-// supposes that these GPUs reach each other's memory. If they are told not to (NCCL_P2P_DISABLE, NCCL_P2P_LEVEL), the plan does
+// supposes that these GPUs reach each other's memory. If NCCL_P2P_DISABLE or NCCL_P2P_LEVEL may forbid that, the plan does
 // without LL128, unless NCCL_PROTO asks for it.
 Settings settingsForPlan(const Settings& settings, bool onGpus);
 
