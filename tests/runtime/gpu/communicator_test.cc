@@ -303,6 +303,42 @@ TEST(GpuLaunches, OfAGroupAreOneKernelInTheOrderOfItsStreams) {
   EXPECT_EQ(gpus.allocated(), 0u);  // everything was given back
 }
 
+// Two channels with two programs each, and a GPU that runs two blocks.
+TEST(GpuLaunches, LetChannelsTakeTurnsOnAGpuWithFewBlocks) {
+  for (const char* const protocol : {"Simple", "LL"}) {
+    const Environment environment(variablesOf("Ring,Tree", protocol));
+    setenv("NCCL_ALGO", "allreduce:Tree;broadcast:Ring", 1);
+    setenv("NCCL_MIN_CTAS", "2", 1);
+    constexpr int kRanks = 3;
+    MappedGpus gpus({.residentBlocks = 2});
+    Ranks ranks(&gpus, kRanks);
+    for (const std::size_t count : {std::size_t{1}, std::size_t{5000}, std::size_t{60000}}) {
+      std::vector<float*> data;
+      for (int rank = 0; rank < kRanks; ++rank) {
+        data.push_back(reinterpret_cast<float*>(ranks.memory(rank, 4 * count)));
+        std::fill_n(data.back(), count, 1.0f);
+      }
+      ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+      for (int rank = 0; rank < kRanks; ++rank) {
+        float* const values = data[static_cast<std::size_t>(rank)];
+        ASSERT_EQ(
+            ncclAllReduce(values, values, count, ncclFloat, ncclSum, ranks.comm(rank), ranks.stream(rank)),
+            ncclSuccess);
+        ASSERT_EQ(ncclBroadcast(values, values, count, ncclFloat, 1, ranks.comm(rank), ranks.stream(rank)),
+                  ncclSuccess);
+        ASSERT_EQ(
+            ncclAllReduce(values, values, count, ncclFloat, ncclSum, ranks.comm(rank), ranks.stream(rank)),
+            ncclSuccess);
+      }
+      ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+      ranks.await();
+      for (const float* const values : data)
+        EXPECT_EQ(std::count(values, values + count, 1.0f * kRanks * kRanks),
+                  static_cast<std::ptrdiff_t>(count));
+    }
+  }
+}
+
 TEST(GpuRanks, AreThreadsThatConnectWhileTheySendAndReadScalarsWhenTheyRun) {
   const Environment environment(variablesOf("Ring", "Simple"));
   constexpr int kRanks = 4;
