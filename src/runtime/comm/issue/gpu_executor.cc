@@ -46,12 +46,13 @@ gpu::QueueEnd GpuExecutor::newEnd(const QueueSide& side, Protocol protocol, bool
 template <typename QueueSide>
 std::span<const gpu::QueueEnd> GpuExecutor::endsOf(std::span<QueueSide* const> sides, Protocol protocol) {
   std::vector<gpu::QueueEnd>& ends = ends_[{sides.data(), protocol}];
-  for (QueueSide* const side : sides) {
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    QueueSide* const side = sides[i];
     if (side != nullptr && side->pump() != nullptr) kernel_->addPump(*side->pump());
-    if (ends.size() < sides.size())
+    if (i == ends.size())
       ends.push_back(side == nullptr ? gpu::QueueEnd{} : newEnd(*side, protocol, inSlots_));
   }
-  return ends;
+  return std::span<const gpu::QueueEnd>(ends).first(sides.size());
 }
 
 template <typename QueueSide>
