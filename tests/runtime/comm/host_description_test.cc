@@ -1,4 +1,4 @@
-// What a rank says of its host: its own device, found among those that a topology describes.
+// The description that a rank gives of its host: its own device is found among those of a topology.
 
 #include "runtime/comm/join/host_description.h"
 
