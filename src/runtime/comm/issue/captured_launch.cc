@@ -71,6 +71,7 @@ void CapturedLaunch::watchReplays() {
 }
 
 void CapturedLaunch::look() noexcept {
+  if (isUnused()) return;
   try {
     health_.isOver();
     if (const auto failure = kernel_->failure()) throw Error(*failure);

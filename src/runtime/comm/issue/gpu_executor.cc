@@ -125,15 +125,15 @@ void GpuExecutor::addTransfer(int lane, const WorkItem& item, TransferPath& path
 // each may wait for any other.
 void GpuExecutor::fill(LaunchWork& work, std::span<const CommOperation> operations) {
   const int most = gpu_.facts().residentBlocks / ranks_;
-  std::vector<WorkQueue*> channels;
   std::size_t programs = 1;  // of an item
+  channels_.clear();
   kernel_->clear();
   for (WorkQueue* const queue : work.open()) {
     int lane = -1;
     for (WorkItem& item : queue->items()) {
       if (auto* const path = std::get_if<ProgramPath>(&item.path)) {
         programs = std::max(programs, path->all().size());
-        if (channels.empty() || channels.back() != queue) channels.push_back(queue);
+        if (channels_.empty() || channels_.back() != queue) channels_.push_back(queue);
       } else {
         if (lane < 0) lane = kernel_->newLane();
         addTransfer(lane, item, std::get<TransferPath>(item.path));
@@ -141,11 +141,11 @@ void GpuExecutor::fill(LaunchWork& work, std::span<const CommOperation> operatio
     }
   }
   const int left = std::max(1, (most - kernel_->lanes()) / static_cast<int>(programs));
-  std::vector<Lanes> lanes(std::min(channels.size(), static_cast<std::size_t>(left)));
-  for (std::size_t i = 0; i < channels.size(); ++i)
-    for (WorkItem& item : channels[i]->items())
+  lanes_.assign(std::min(channels_.size(), static_cast<std::size_t>(left)), {});
+  for (std::size_t i = 0; i < channels_.size(); ++i)
+    for (WorkItem& item : channels_[i]->items())
       if (auto* const path = std::get_if<ProgramPath>(&item.path))
-        addPrograms(lanes[i % lanes.size()], item, *path, operations[item.place]);
+        addPrograms(lanes_[i % lanes_.size()], item, *path, operations[item.place]);
   if (kernel_->lanes() > most)
     throw Error(ResultCode::kInvalidUsage,
                 "rank {}, GPU {}: the group needs {} blocks at the same time, and the GPU has {} for each of "

@@ -71,6 +71,9 @@ class GpuExecutor {
   };
   void addPrograms(Lanes& lanes, const WorkItem& item, ProgramPath& path, const CommOperation& operation);
   void addTransfer(int lane, const WorkItem& item, TransferPath& path);
+  // The channels of the launch that is filled, and the lanes in which they take turns; kept for their memory.
+  std::vector<WorkQueue*> channels_;
+  std::vector<Lanes> lanes_;
 
   const gpu::GpuContext& gpu_;
   const int ranks_;

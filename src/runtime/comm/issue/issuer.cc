@@ -163,14 +163,14 @@ bool Issuer::prepare(std::span<const CommOperation> operations) {
   launches_.askNowAndThen();
   launches_.throwIfFailed();
   const std::span<const TransferPart> parts = transfers_.cut(operations);
-  // Both each time: another rank may wait for the slots of one connection before it makes the next.
+  // Both each time: another rank may wait for an answer about one connection before it makes the next.
   const bool connected = queuesAreConnected();
-  return withoutSlots(parts) == nullptr && connected;
+  return notAgreedOn(parts) == nullptr && connected;
 }
 
-// A transfer whose ranks have not agreed yet on where the slots of its queue are; null if there is none. All of them go on, as ranks
+// A transfer whose ranks have not agreed yet on where its queue is; null if there is none. All of them go on, as ranks
 // of one thread may wait for each other.
-const TransferPart* Issuer::withoutSlots(std::span<const TransferPart> parts) {
+const TransferPart* Issuer::notAgreedOn(std::span<const TransferPart> parts) {
   const TransferPart* found = nullptr;
   for (const TransferPart& part : parts)
     if (transport::Connection* const made = part.path.connection;
@@ -185,7 +185,7 @@ void Issuer::awaitConnections(std::span<const CommOperation> operations) {
   device::Backoff backoff(device::Scheduler::instance().policy());
   while (!prepare(operations)) {
     if (deadline.passed()) {
-      if (const TransferPart* const missing = withoutSlots(transfers_.cut(operations)))
+      if (const TransferPart* const missing = notAgreedOn(transfers_.cut(operations)))
         throw Error(
             ResultCode::kRemoteError,
             "rank {}, GPU {}: rank {} has not connected for {} within {} s (XYLEM_TIMEOUT): its send or "

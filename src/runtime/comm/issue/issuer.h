@@ -71,7 +71,7 @@ class Issuer {
   void launchOnGpu(std::span<const CommOperation> operations, const CallEvents& events);
   void addToGraph(std::span<const CommOperation> operations, std::uint64_t capture);
   void awaitConnections(std::span<const CommOperation> operations);
-  const TransferPart* withoutSlots(std::span<const TransferPart> parts);
+  const TransferPart* notAgreedOn(std::span<const TransferPart> parts);
   bool mayStepNow(std::span<const CommOperation> operations) const;
   bool repeats(std::span<const CommOperation> operations) const;
   void repeat(std::span<const CommOperation> operations, const CallEvents& events);
