@@ -514,9 +514,9 @@ ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int
 /* ---- Groups ------------------------------------------------------------------------------------------- */
 
 /* Calls between ncclGroupStart and ncclGroupEnd, on one thread, are one operation: none of them starts before
- * the end, and they may run at the same time. So one thread can serve several ranks. Groups may be nested;
- * the outermost end counts. A group may have collectives, ncclSend and ncclRecv, or ncclCommInitRank,
- * ncclCommSplit, ncclCommFinalize and the like, but not calls of both kinds. */
+ * the end, and they may run at the same time, so none may read what another one writes. One thread can serve
+ * several ranks this way. Groups may be nested; the outermost end counts. A group may have collectives, ncclSend
+ * and ncclRecv, or ncclCommInitRank, ncclCommSplit, ncclCommFinalize and the like, but not calls of both kinds. */
 ncclResult_t ncclGroupStart(void);
 
 /* Starts the calls of the group. If one of them failed, starts none and returns the result of that call.

@@ -175,8 +175,10 @@ TEST(CheckedMode, ARankThatNeverCallsIsNamedWithItsLastCall) {
 
 // Two ranks that begin with different communicators. Usually both say who waits for whom; once one has, and no longer waits, the
 // other one may be left with the time-out.
-TEST(CheckedMode, NamesACycleOverTwoCommunicators) {
-  const Variables variables{{"XYLEM_CHECK", "1"}, {"XYLEM_OPERATION_TIMEOUT", "20"}};
+class CycleInCheckedMode : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CycleInCheckedMode, OverTwoCommunicatorsIsNamed) {
+  const Variables variables{{"XYLEM_CHECK", "1"}, {"XYLEM_OPERATION_TIMEOUT", GetParam()}};
   Told told;
   std::atomic<int> left{2};
   expectAllJoined(runRanks(2, [&](int rank, ncclComm_t comm) {
@@ -197,6 +199,9 @@ TEST(CheckedMode, NamesACycleOverTwoCommunicators) {
   EXPECT_THAT(told.texts, Each(AnyOf(namesCycle, HasSubstr("timed out"))));
   EXPECT_THAT(told.codes, Contains(ncclInvalidUsage));
 }
+INSTANTIATE_TEST_SUITE_P(After, CycleInCheckedMode, ::testing::Values("30", "2"), [](const auto& info) {
+  return info.index == 0 ? "SomeSecondsWithoutChange" : "TheTimeOut";
+});
 
 // Many calls on two communicators in the same order, each rank late in turn: slow, but no cycle.
 TEST(CheckedMode, TwoCommunicatorsInTheSameOrderAreNoCycle) {

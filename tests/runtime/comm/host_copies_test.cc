@@ -12,6 +12,7 @@
 #include "runtime/comm/rank_processes.h"
 #include "runtime/comm/rank_threads.h"
 #include "runtime/comm/watch/record_reader.h"
+#include "support/sanitizers.h"
 
 namespace xylem::testing {
 namespace {
@@ -77,13 +78,16 @@ TEST(HostCopies, AreThoseOfTheFirstRank) {
   EXPECT_EQ(second.waitAtMost(60), 0);
 }
 
-// In memory of malloc: collectives and messages of sizes that have two ways, often enough for several trials.
+// Often enough for several trials.
+constexpr int kAdaptingRounds = kSanitized ? 30 : 150;
+
+// In memory of malloc: collectives and messages of sizes that have two ways.
 const RankRole kAdapt("copies adapt", [](int rank, int ranks, const ncclUniqueId& id) {
   setenv("XYLEM_COPY_CHOICES", "adapt=1", 1);
   cudaSetDevice(rank);
   ncclComm_t comm = nullptr;
   if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess) return 1;
-  for (int i = 0; i < 150; ++i)
+  for (int i = 0; i < kAdaptingRounds; ++i)
     if (!dataIsRight(rank, comm)) return 2;
   const std::vector<std::string> copies = copiesHere();
   if (copies.size() != 1 || copies[0].find(" adapt=1 ") == std::string::npos) return 3;

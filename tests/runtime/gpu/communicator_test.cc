@@ -249,7 +249,8 @@ std::string refusal(ncclResult_t got) {
   return ncclGetLastError(nullptr);
 }
 
-// One group of several operations, on several streams, with trees, whose two programs share a channel's queues with rings.
+// One group of several operations, on several streams, with trees, whose two programs share a channel's queues with rings. None reads
+// what another one writes, as the channels of a group wait for nothing but each their own works.
 TEST(GpuLaunches, OfAGroupAreOneKernelInTheOrderOfItsStreams) {
   const Environment environment(variablesOf("Ring,Tree", "Simple"));
   constexpr int kRanks = 3;
@@ -257,15 +258,15 @@ TEST(GpuLaunches, OfAGroupAreOneKernelInTheOrderOfItsStreams) {
   MappedGpus gpus;
   {
     Ranks ranks(&gpus, kRanks);
-    std::vector<float*> data, more;
+    std::vector<float*> data, more, largest, few;
     std::vector<cudaStream_t> second;
     bool opens = false;
     for (int rank = 0; rank < kRanks; ++rank) {
-      data.push_back(reinterpret_cast<float*>(ranks.memory(rank, 8 * kCount)));
-      more.push_back(reinterpret_cast<float*>(ranks.memory(rank, 8 * kCount)));
+      for (std::vector<float*>* const buffers : {&data, &more, &largest, &few}) {
+        buffers->push_back(reinterpret_cast<float*>(ranks.memory(rank, 4 * kCount)));
+        std::fill_n(buffers->back(), kCount, static_cast<float>(rank));
+      }
       second.push_back(static_cast<cudaStream_t>(gpus.makeStream()));
-      std::fill_n(data.back(), kCount, 0.0f);
-      std::fill_n(more.back(), kCount, 1.0f);
       gpus.hold(second.back(), &opens);
     }
     const int before = gpus.launches();
@@ -275,10 +276,10 @@ TEST(GpuLaunches, OfAGroupAreOneKernelInTheOrderOfItsStreams) {
       const ncclComm_t comm = ranks.comm(rank);
       ASSERT_EQ(ncclAllReduce(data[r], data[r], kCount, ncclFloat, ncclSum, comm, ranks.stream(rank)),
                 ncclSuccess);
-      ASSERT_EQ(ncclAllReduce(data[r], data[r], kCount, ncclFloat, ncclMax, comm, ranks.stream(rank)),
+      ASSERT_EQ(ncclAllReduce(largest[r], largest[r], kCount, ncclFloat, ncclMax, comm, ranks.stream(rank)),
                 ncclSuccess);
       ASSERT_EQ(ncclAllReduce(more[r], more[r], kCount, ncclFloat, ncclSum, comm, second[r]), ncclSuccess);
-      ASSERT_EQ(ncclBroadcast(data[r], data[r], 3, ncclFloat, 1, comm, ranks.stream(rank)), ncclSuccess);
+      ASSERT_EQ(ncclBroadcast(few[r], few[r], 3, ncclFloat, 1, comm, ranks.stream(rank)), ncclSuccess);
     }
     ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
     EXPECT_EQ(gpus.launches() - before, kRanks);
@@ -293,11 +294,16 @@ TEST(GpuLaunches, OfAGroupAreOneKernelInTheOrderOfItsStreams) {
     }
     for (const cudaStream_t stream : second) gpus.await(stream);
     ranks.await();
+    const auto expectAll = [](const float* values, std::size_t count, float expected) {
+      EXPECT_EQ(std::count(values, values + count, expected), static_cast<std::ptrdiff_t>(count));
+    };
     for (int rank = 0; rank < kRanks; ++rank) {
       const auto r = static_cast<std::size_t>(rank);
-      EXPECT_EQ(data[r][0], 2.0f * kRanks * kRanks);
-      EXPECT_EQ(data[r][kCount - 1], 2.0f * kRanks * kRanks);
-      EXPECT_EQ(more[r][kCount / 2], static_cast<float>(kRanks));
+      expectAll(data[r], kCount, 2.0f * kRanks * kRanks);
+      expectAll(largest[r], kCount, kRanks - 1.0f);
+      expectAll(more[r], kCount, 0.0f + 1.0f + 2.0f);
+      expectAll(few[r], 3, 1.0f);
+      expectAll(few[r] + 3, kCount - 3, static_cast<float>(rank));
     }
   }
   EXPECT_EQ(gpus.allocated(), 0u);  // everything was given back
@@ -313,28 +319,30 @@ TEST(GpuLaunches, LetChannelsTakeTurnsOnAGpuWithFewBlocks) {
     MappedGpus gpus({.residentBlocks = 2});
     Ranks ranks(&gpus, kRanks);
     for (const std::size_t count : {std::size_t{1}, std::size_t{5000}, std::size_t{60000}}) {
-      std::vector<float*> data;
-      for (int rank = 0; rank < kRanks; ++rank) {
-        data.push_back(reinterpret_cast<float*>(ranks.memory(rank, 4 * count)));
-        std::fill_n(data.back(), count, 1.0f);
-      }
+      std::vector<float*> first, second, third;  // of the three operations
+      for (int rank = 0; rank < kRanks; ++rank)
+        for (std::vector<float*>* const buffers : {&first, &second, &third}) {
+          buffers->push_back(reinterpret_cast<float*>(ranks.memory(rank, 4 * count)));
+          std::fill_n(buffers->back(), count, static_cast<float>(rank));
+        }
       ASSERT_EQ(ncclGroupStart(), ncclSuccess);
       for (int rank = 0; rank < kRanks; ++rank) {
-        float* const values = data[static_cast<std::size_t>(rank)];
-        ASSERT_EQ(
-            ncclAllReduce(values, values, count, ncclFloat, ncclSum, ranks.comm(rank), ranks.stream(rank)),
-            ncclSuccess);
-        ASSERT_EQ(ncclBroadcast(values, values, count, ncclFloat, 1, ranks.comm(rank), ranks.stream(rank)),
-                  ncclSuccess);
-        ASSERT_EQ(
-            ncclAllReduce(values, values, count, ncclFloat, ncclSum, ranks.comm(rank), ranks.stream(rank)),
-            ncclSuccess);
+        const auto r = static_cast<std::size_t>(rank);
+        const ncclComm_t comm = ranks.comm(rank);
+        const cudaStream_t stream = ranks.stream(rank);
+        ASSERT_EQ(ncclAllReduce(first[r], first[r], count, ncclFloat, ncclSum, comm, stream), ncclSuccess);
+        ASSERT_EQ(ncclBroadcast(second[r], second[r], count, ncclFloat, 1, comm, stream), ncclSuccess);
+        ASSERT_EQ(ncclAllReduce(third[r], third[r], count, ncclFloat, ncclMax, comm, stream), ncclSuccess);
       }
       ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
       ranks.await();
-      for (const float* const values : data)
-        EXPECT_EQ(std::count(values, values + count, 1.0f * kRanks * kRanks),
-                  static_cast<std::ptrdiff_t>(count));
+      const auto expectAll = [count](const std::vector<float*>& buffers, float expected) {
+        for (const float* const values : buffers)
+          EXPECT_EQ(std::count(values, values + count, expected), static_cast<std::ptrdiff_t>(count));
+      };
+      expectAll(first, 0.0f + 1.0f + 2.0f);
+      expectAll(second, 1.0f);
+      expectAll(third, kRanks - 1.0f);
     }
   }
 }

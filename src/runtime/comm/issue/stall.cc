@@ -63,9 +63,11 @@ void Stall::awaitCalls(const CallCheck& check) {
   if (gone && sawPeerEnd_)
     throw Error(ResultCode::kRemoteError, "rank {} is gone ({}) while rank {} compares its calls with it",
                 previous, how, policy_.rank);
-  if (waited() >= policy_.span)
+  if (waited() >= policy_.span) {
+    cycles_.conclude();
     throw Error(ResultCode::kRemoteError, "timed out after {} s: {} (found by XYLEM_CHECK=1)",
                 policy_.span.count(), check.missingText());
+  }
   seesPeerEnd_ = gone;
 }
 
@@ -101,6 +103,7 @@ void Stall::checkPatience(int peer, const char* what) {
 // The operation took too long. If the peer is at work, it waits itself, and a rank nearer to the cause will
 // report it: only a rank whose peer does not answer fails at once.
 void Stall::timeOut(int peer, const char* what, Clock::duration waited) const {
+  cycles_.conclude();
   const PeerWatch::Answer answer = policy_.watch.answerOf(peer);
   if (policy_.watch.asked() && answer != PeerWatch::Answer::kNone && waited < policy_.span + kTimeToReport)
     return;

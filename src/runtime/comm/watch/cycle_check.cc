@@ -38,8 +38,11 @@ void CycleCheck::check() {
     interval_ = kLookInterval;
   }
   if (now - looked_ >= interval_ && !sure_) look(now);
-  if (sure_ && now - since_ >= kIntervalsToSee * interval_)
-    throw Error(ResultCode::kInvalidUsage, "{} (found by XYLEM_CHECK=1)", text_);
+  if (sure_ && now - since_ >= kIntervalsToSee * interval_) fail();
+}
+
+void CycleCheck::fail() const {
+  throw Error(ResultCode::kInvalidUsage, "{} (found by XYLEM_CHECK=1)", text_);
 }
 
 void CycleCheck::look(Clock::time_point now) {

@@ -4,6 +4,7 @@
 //
 //   CycleCheck cycles(communicator, rank);
 //   cycles.check();    // while the rank waits: throws ncclInvalidUsage with who waits for whom
+//   cycles.conclude(); // the rank waits no longer: throws that already if the last look has found a cycle
 //   cycles.reset();    // the rank goes on
 
 #include <chrono>
@@ -21,6 +22,10 @@ class CycleCheck {
   // once a cycle has stood unchanged for some seconds. By then each of its ranks has seen it, and so reports it
   // even if another one is faster to give up.
   void check();
+  // A machine may be so busy that a time-out comes before check() is sure.
+  void conclude() const {
+    if (!waits_.empty()) fail();
+  }
   void reset() {
     if (looked_ == Clock::time_point{}) return;
     looked_ = {};
@@ -38,6 +43,7 @@ class CycleCheck {
     bool operator==(const Wait&) const = default;
   };
   void look(Clock::time_point now);
+  [[noreturn]] void fail() const;
 
   const std::uint64_t communicator_;
   const int rank_;
