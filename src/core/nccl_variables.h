@@ -110,7 +110,6 @@ X("NCCL_WORK_FIFO_BYTES", "", "", "1048576", kRun, "bytes of the queue of work i
 X("NCCL_SHM_USE_CUDA_MEMCPY", "", "2.30.4", "0", kRun, "copy engines move data through shared memory")
 X("NCCL_SHM_MEMCPY_MODE", "", "2.30.4", "1", kRun, "which side copies then")
 X("NCCL_SHM_LOCALITY", "", "", "2", kRun, "whose NUMA node shared memory is on")
-X("NCCL_P2P_DIRECT_DISABLE", "", "", "0", kRun, "no direct access between threads of one process")
 X("NCCL_ALLOC_P2P_NET_LL_BUFFERS", "2.14", "", "0", kRun, "LL buffers for sends over the network")
 X("NCCL_COMM_SPLIT_SHARE_RESOURCES", "", "", "", kRun, "split communicators share resources")
 X("NCCL_COMM_SHRINK_SHARE_RESOURCES", "2.27", "", "", kRun, "shrunk communicators share resources")

@@ -36,6 +36,8 @@ X(kMultiRankGpu, "NCCL_MULTI_RANK_GPU_ENABLE", kInteger, 0, 1, "0",
 X(kP2pDisable, "NCCL_P2P_DISABLE", kInteger, 0, 1, "0", "1: no direct transfers between GPUs")
 X(kP2pLevel, "NCCL_P2P_LEVEL", kLevel, 0, 0, "",
   "farthest path over which GPUs talk directly (LOC, NVL, PIX, PXB, PHB, SYS)")
+X(kP2pDirectDisable, "NCCL_P2P_DIRECT_DISABLE", kInteger, 0, 1, "0",
+  "1: GPUs of one process do not read each other's buffers")
 X(kP2pUseCudaMemcpy, "NCCL_P2P_USE_CUDA_MEMCPY", kInteger, 0, 1, "0",
   "1: copy engines move data between GPUs, not kernels; they cannot relay")
 X(kShmDisable, "NCCL_SHM_DISABLE", kInteger, 0, 1, "0", "1: no transfers through shared memory")

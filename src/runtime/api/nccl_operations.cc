@@ -80,10 +80,14 @@ void takeStream(const comm::GpuExecutor& executor, const DataCall& call, comm::C
   operation.gpuStream = call.stream;
   if (operation.count == 0) return;
   const bool isRoot = gpu.rank() == call.peer;
+  operation.peersReach = true;
+  const auto check = [&](const void* buffer, const char* name) {
+    operation.peersReach = gpu.checkBuffer(buffer, call.name, name) && operation.peersReach;
+  };
   if (call.function != Function::kRecv && (call.function != Function::kBroadcast || isRoot))
-    gpu.checkBuffer(call.send, call.name, "sendbuff");
+    check(call.send, "sendbuff");
   if (call.function != Function::kSend && (call.function != Function::kReduce || isRoot))
-    gpu.checkBuffer(call.receive, call.name, "recvbuff");
+    check(call.receive, "recvbuff");
 }
 
 ncclResult_t issue(ncclComm_t comm, const DataCall& call) {

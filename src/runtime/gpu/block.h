@@ -21,13 +21,16 @@ enum class SliceKind : std::uint32_t {
 struct Slice {
   SliceKind kind = SliceKind::kMove;
   bool enters = false;  // own elements are scaled, and not combined
+  bool moves = false;   // there is something to do for the movers
   int incoming = 0;     // queues
   int outgoing = 0;
+  int stores = 0;  // the slots of those to store to: all or none
   std::size_t bytes = 0;
+  const std::byte* reference = nullptr;  // where the peers find the data; null: in slots
   collectives::Instruction now;
   const std::byte* own = nullptr;  // null: none
   std::byte* out = nullptr;
-  // By the order of the queues' bits: the slots, and the numbers of the steps.
+  // By the order of the queues' bits: the slots, or the data in the peer's buffer, and the numbers of the steps.
   int fromQueue[kMaxFan]{};
   int toQueue[kMaxFan]{};
   const std::byte* from[kMaxFan]{};
@@ -43,12 +46,14 @@ struct Block {
   Slice slices[kSlices];
   std::uint64_t fromStep[kMaxQueues];  // the next step of each queue
   std::uint64_t toStep[kMaxQueues];
-  // The waiter has seen these: counters, and the notes of steps before `tail` (region and bytes), by their slots.
+  // The waiter has seen these: counters, and the notes of steps before `tail` (region and bytes, and the address), by their slots.
   std::uint64_t fromTail[kMaxQueues];
   std::uint64_t toHead[kMaxQueues];
   std::uint64_t fromNotes[kMaxQueues][transport::kQueueSteps];
+  std::uint64_t fromAddresses[kMaxQueues][transport::kQueueSteps];
   std::uint64_t fromBegin[kMaxQueues];  // the same when the work began
   std::uint64_t toBegin[kMaxQueues];
+  std::uint64_t toReferred[kMaxQueues];  // 1 + the last step that is a reference; 0: none is
   std::uint32_t outcome;  // an Outcome: kRunning until the block gives up; any thread may set and read it
 };
 

@@ -32,7 +32,8 @@ struct DeviceFacts {
 enum class PlaceKind : int { kHost, kRegisteredHost, kDevice, kManaged };
 struct Place {
   PlaceKind kind;
-  int device;  // of device memory
+  int device;      // of device memory
+  int peersReach;  // 1: other GPUs reach it from this process if they reach the device's memory at all
 };
 
 // Memory of a device, for another process of the host.
@@ -89,7 +90,7 @@ struct DriverTable {
   // which is read before the call returns.
   Status (*launch)(const std::byte* table, const InlineTable* inlined, int lanes, void* stream);
 };
-constexpr int kDriverAbi = 5;
+constexpr int kDriverAbi = 6;
 
 // The driver of the calling thread's device if that is a GPU. XYLEM_DEVICE decides; with `auto` it is a GPU if the program has
 // loaded NVIDIA's driver and one of its contexts is current in this thread. Throws Error if the device has to be a GPU, but

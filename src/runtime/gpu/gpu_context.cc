@@ -64,8 +64,8 @@ void GpuContext::checkStream(void* stream, const char* function) const {
                 who(), device, device_);
 }
 
-void GpuContext::checkBuffer(const void* buffer, const char* function, const char* name) const {
-  Place place{PlaceKind::kHost, -1};
+bool GpuContext::checkBuffer(const void* buffer, const char* function, const char* name) const {
+  Place place{PlaceKind::kHost, -1, 0};
   {
     const EnteredDevice entered(*this);
     require(driver_.lookUp(buffer, &place), "asking where a buffer lies");
@@ -79,6 +79,7 @@ void GpuContext::checkBuffer(const void* buffer, const char* function, const cha
                 "{}: {}: {} ({}) is memory of the host that the GPU cannot reach; use cudaMalloc, "
                 "cudaMallocHost or cudaHostRegister",
                 function, who(), name, buffer);
+  return place.peersReach != 0;
 }
 
 GpuMemory::GpuMemory(const GpuContext& gpu, Where where, std::size_t bytes, std::string_view what)

@@ -36,8 +36,8 @@ class GpuContext {
   // Bad input of a call, with an Error (ncclInvalidArgument, ncclInvalidUsage) that says what is wrong:
   // a stream of another device;
   void checkStream(void* stream, const char* function) const;
-  // a buffer that the device cannot reach, or that lies in another device's memory.
-  void checkBuffer(const void* buffer, const char* function, const char* name) const;
+  // a buffer that the device cannot reach, or that lies in another device's memory. Returns Place::peersReach.
+  bool checkBuffer(const void* buffer, const char* function, const char* name) const;
 
  private:
   std::string who() const;

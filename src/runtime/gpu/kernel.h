@@ -16,6 +16,9 @@
 // while the next ones are moved. A slice may read what an earlier one wrote: kReady holds each mover until all movers are done with the
 // slice before. The waiter takes no part in kMoved, and so never waits for the movers of this slice.
 //
+// Under Simple a step may be a reference: its data stays where it is, in a buffer of the operation, and the peer reads it there. The
+// work is done when the peers have read all of those.
+//
 // Under LL and LL128 the movers themselves wait for data, word by word or line by line; the waiter waits only for space. Every
 // loop that waits looks at the abort word. A block that gives up posts nothing from then on: its queues cannot be used again.
 
@@ -50,8 +53,11 @@ XYLEM_KERNEL inline std::byte* placeOf(const Work& work, const collectives::Plac
   return buffer == nullptr ? nullptr : buffer + (place.offset + done) * work.elementBytes;
 }
 
-// The first half of the note of a step whose data is in its slot: region 0, and the bytes.
+// The first half of the note of a step, the region and the bytes: of data in its slot, and of data at the address in the other half.
 XYLEM_KERNEL constexpr std::uint64_t noteInSlot(std::size_t bytes) { return std::uint64_t{bytes} << 32; }
+XYLEM_KERNEL constexpr std::uint64_t noteOfReference(std::size_t bytes) {
+  return noteInSlot(bytes) | transport::StepNote::kAddress;
+}
 static_assert(offsetof(transport::StepNote, region) == 0 && offsetof(transport::StepNote, bytes) == 4);
 
 // The waiter. Each of its first threads waits for one queue of the slice: kMaxFan for those that it receives from, as many
@@ -65,7 +71,7 @@ class Waiter {
       : m_(m), block_(block), work_(block.work), others_(others) {}
 
   XYLEM_KERNEL void run() {
-    const SliceKind end = prepareAll() ? SliceKind::kEnd : SliceKind::kStop;
+    const SliceKind end = prepareAll() && awaitReferences() ? SliceKind::kEnd : SliceKind::kStop;
     beginSlice();
     if (isFirst()) block_.slices[place()].kind = end;
     publish();
@@ -105,6 +111,22 @@ class Waiter {
     return true;
   }
 
+  // Waits until the peers have read what was sent by reference. False if the block gives up.
+  XYLEM_KERNEL bool awaitReferences() {
+    if (!work_.refers) return true;
+    m_.syncWarp();  // other threads of the warp have sent them
+    bool goesOn = true;
+    for (int q = lane(); q < kMaxQueues; q += M::kLanes) {
+      const std::uint64_t referred = block_.toReferred[q];
+      if (referred == 0) continue;
+      unsigned spins = 0;
+      while (goesOn && m_.loadAcquire(work_.to[q].head) < referred)
+        goesOn = keepWaiting(m_, block_, spins, work_.to[q].peer);
+      waitedFor(m_, block_, spins);
+    }
+    return !m_.any(!goesOn);
+  }
+
   XYLEM_KERNEL bool prepare(const collectives::Instruction& now, std::size_t done, std::size_t n) {
     beginSlice();
     // The numbers of the steps that other threads of the warp have written.
@@ -115,8 +137,10 @@ class Waiter {
     const int index = receives ? lane() : lane() - kMaxFan;
     const int queue = lane() < 2 * kMaxFan ? queueOf(receives ? now.from : now.to, index) : -1;
     if (!awaitQueue(queue, receives, bytes)) return false;
+    const std::byte* const reference = referenceOf(now, done);
     if (queue >= 0) takeStep(slice, index, queue, receives);
-    if (isFirst()) describe(slice, now, done, bytes);
+    if (queue >= 0 && !receives && reference != nullptr) block_.toReferred[queue] = block_.toStep[queue];
+    if (isFirst()) describe(slice, now, done, bytes, reference);
     publish();
     return true;
   }
@@ -156,16 +180,25 @@ class Waiter {
     const std::uint64_t tail = m_.loadAcquire(work_.from[queue].tail);
     if (tail <= step) return false;
     block_.fromTail[queue] = tail;
-    std::uint64_t notes[transport::kQueueSteps];
-    XYLEM_UNROLL
-    for (std::uint64_t i = 0; i < transport::kQueueSteps; ++i)
-      notes[i] = step + i < tail ? m_.template load<std::uint64_t>(reinterpret_cast<const std::byte*>(
-                                       &work_.from[queue].notes[(step + i) % transport::kQueueSteps]))
-                                 : 0;
-    XYLEM_UNROLL
-    for (std::uint64_t i = 0; i < transport::kQueueSteps; ++i)
-      if (step + i < tail) block_.fromNotes[queue][(step + i) % transport::kQueueSteps] = notes[i];
+    takeNotes(queue, step, tail, 0, block_.fromNotes[queue]);
+    if (work_.from[queue].references) takeNotes(queue, step, tail, 8, block_.fromAddresses[queue]);
     return true;
+  }
+
+  // One half of the notes of the steps before `tail`: the one that begins at this byte.
+  XYLEM_KERNEL void takeNotes(int queue, std::uint64_t step, std::uint64_t tail, std::size_t half,
+                              std::uint64_t (&taken)[transport::kQueueSteps]) {
+    const auto* const notes = reinterpret_cast<const std::byte*>(work_.from[queue].notes) + half;
+    std::uint64_t found[transport::kQueueSteps];
+    XYLEM_UNROLL
+    for (std::uint64_t i = 0; i < transport::kQueueSteps; ++i)
+      found[i] = step + i < tail
+                     ? m_.template load<std::uint64_t>(notes + (step + i) % transport::kQueueSteps *
+                                                                   sizeof(transport::StepNote))
+                     : 0;
+    XYLEM_UNROLL
+    for (std::uint64_t i = 0; i < transport::kQueueSteps; ++i)
+      if (step + i < tail) taken[(step + i) % transport::kQueueSteps] = found[i];
   }
 
   XYLEM_KERNEL bool hasSpace(int queue) {
@@ -188,13 +221,19 @@ class Waiter {
   XYLEM_KERNEL std::uint64_t noteOf(int queue) const {
     return block_.fromNotes[queue][block_.fromStep[queue] % transport::kQueueSteps];
   }
-  XYLEM_KERNEL bool noteFits(int queue, std::size_t bytes) { return noteOf(queue) == noteInSlot(bytes); }
+  XYLEM_KERNEL bool isReference(int queue) const {
+    return work_.from[queue].references &&
+           static_cast<std::uint32_t>(noteOf(queue)) == transport::StepNote::kAddress;
+  }
+  XYLEM_KERNEL bool noteFits(int queue, std::size_t bytes) const {
+    return noteOf(queue) == (isReference(queue) ? noteOfReference(bytes) : noteInSlot(bytes));
+  }
   XYLEM_KERNEL void reportNote(int queue, std::size_t bytes) {
     work_.report->peer = static_cast<std::uint32_t>(work_.from[queue].peer);
     work_.report->sentBytes = static_cast<std::uint32_t>(noteOf(queue) >> 32);
     work_.report->expectedBytes = bytes;
-    const bool isInSlot = static_cast<std::uint32_t>(noteOf(queue)) == 0;
-    const Outcome outcome = isInSlot ? Outcome::kMismatch : Outcome::kUnreachable;
+    const bool isReachable = static_cast<std::uint32_t>(noteOf(queue)) == 0 || isReference(queue);
+    const Outcome outcome = isReachable ? Outcome::kMismatch : Outcome::kUnreachable;
     m_.storeRelease(reinterpret_cast<std::uint64_t*>(&work_.report->failure),
                     static_cast<std::uint64_t>(outcome));
     m_.storeRelaxed(&block_.outcome, static_cast<std::uint32_t>(outcome));
@@ -203,11 +242,15 @@ class Waiter {
   XYLEM_KERNEL void takeStep(Slice& slice, int place, int queue, bool receives) {
     const QueueEnd& end = receives ? work_.from[queue] : work_.to[queue];
     std::uint64_t& next = receives ? block_.fromStep[queue] : block_.toStep[queue];
+    std::byte* const slot = end.slots + next % transport::kQueueSteps * end.slotBytes;
+    const bool refers = receives && work_.protocol == Protocol::kSimple && isReference(queue);
     const std::uint64_t step = next++;
-    std::byte* const slot = end.slots + step % transport::kQueueSteps * end.slotBytes;
     if (receives) {
       slice.fromQueue[place] = queue;
-      slice.from[place] = slot;
+      slice.from[place] =
+          refers
+              ? reinterpret_cast<const std::byte*>(block_.fromAddresses[queue][step % transport::kQueueSteps])
+              : slot;
       slice.fromStep[place] = step;
     } else {
       slice.toQueue[place] = queue;
@@ -216,16 +259,33 @@ class Waiter {
     }
   }
 
+  // Where the data that the instruction sends lies, if the peers may read it there: programs promise that it does not change before
+  // they have it (algorithm.h).
+  XYLEM_KERNEL const std::byte* referenceOf(const collectives::Instruction& now, std::size_t done) const {
+    if (!work_.refers || now.to == 0 || now.changes) return nullptr;
+    // Member by member: a reference to one of the two would put the instruction into memory.
+    const bool isOwn = now.from == 0 && !enters(now);
+    const collectives::Place place{isOwn ? now.own.buffer : now.out.buffer,
+                                   isOwn ? now.own.offset : now.out.offset};
+    return place.buffer == collectives::Buffer::kScratch ? nullptr : placeOf(work_, place, done);
+  }
+  XYLEM_KERNEL bool enters(const collectives::Instruction& now) const {
+    return now.from == 0 && work_.scales && now.own.buffer == collectives::Buffer::kInput;
+  }
+
   XYLEM_KERNEL void describe(Slice& slice, const collectives::Instruction& now, std::size_t done,
-                             std::size_t bytes) {
+                             std::size_t bytes, const std::byte* reference) {
     slice.kind = SliceKind::kMove;
     slice.now = now;
     slice.incoming = queuesOf(now.from);
     slice.outgoing = queuesOf(now.to);
+    slice.stores = reference == nullptr ? slice.outgoing : 0;
     slice.bytes = bytes;
+    slice.reference = reference;
     slice.own = placeOf(work_, now.own, done);
     slice.out = placeOf(work_, now.out, done);
-    slice.enters = now.from == 0 && work_.scales && now.own.buffer == collectives::Buffer::kInput;
+    slice.enters = enters(now);
+    slice.moves = slice.out != nullptr || slice.stores > 0;
   }
 
   M& m_;
@@ -242,10 +302,10 @@ XYLEM_KERNEL inline void runMovers(M& m, Block& block, int waiting, int posting)
   for (unsigned place = 0;; place = (place + 1) % kSlices) {
     m.sync(barrierOf(Barrier::kReady, place), waiting);
     const Slice& slice = block.slices[place];
-    const bool moves = slice.kind == SliceKind::kMove;
-    if (moves) moveSlice(m, block, slice, group);
+    const bool isEnd = slice.kind != SliceKind::kMove;
+    if (!isEnd && slice.moves) moveSlice(m, block, slice, group);
     m.arrive(barrierOf(Barrier::kMoved, place), posting);
-    if (!moves) return;
+    if (isEnd) return;
   }
 }
 
@@ -264,8 +324,10 @@ XYLEM_KERNEL inline void postSlice(M& m, Block& block, const Slice& slice) {
     counter = end.tail;
     step = slice.toStep[place];
     auto* const note = reinterpret_cast<std::byte*>(&end.notes[step % transport::kQueueSteps]);
-    m.template store<std::uint64_t>(note, noteInSlot(slice.bytes));
-    m.template store<std::uint64_t>(note + 8, 0);  // no label
+    // A step in its slot has no label.
+    const bool refers = slice.reference != nullptr;
+    m.template store<std::uint64_t>(note, refers ? noteOfReference(slice.bytes) : noteInSlot(slice.bytes));
+    m.template store<std::uint64_t>(note + 8, reinterpret_cast<std::uint64_t>(slice.reference));
   }
   m.releaseFence();
   if (counter != nullptr) m.storeFenced(counter, step + 1);
@@ -334,7 +396,7 @@ XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, std::uin
   for (int q = m.thread(); q < kMaxQueues; q += m.threads()) {
     if ((work.fromQueues >> q & 1) != 0) block.fromStep[q] = block.fromBegin[q] = m.loadAcquire(from[q].step);
     if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = m.loadAcquire(to[q].step);
-    block.fromTail[q] = block.toHead[q] = 0;
+    block.fromTail[q] = block.toHead[q] = block.toReferred[q] = 0;
   }
   m.sync(barrierOf(Barrier::kAll), m.threads());
   if (m.thread() == 0) {

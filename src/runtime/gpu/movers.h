@@ -81,7 +81,7 @@ struct SliceView {
         own(of.own),
         out(of.out),
         incoming(of.incoming),
-        outgoing(of.outgoing),
+        outgoing(of.stores),
         bytes(of.bytes),
         enters(of.enters),
         math(work) {}

@@ -79,6 +79,9 @@ Work workOf(const WorkRequest& request) {
   std::size_t stepBytes = std::numeric_limits<std::size_t>::max();
   work.fromQueues = present(request.from, stepBytes);
   work.toQueues = present(request.to, stepBytes);
+  work.refers = request.refers && request.protocol == Protocol::kSimple &&
+                std::all_of(request.to.begin(), request.to.end(),
+                            [](const QueueEnd& end) { return !end || end.references; });
   work.slice = collectives::sliceElements(stepBytes, request.mostBytes, work.elementBytes);
   work.shape = request.shape;
   work.factor = request.reduction.factor;

@@ -40,6 +40,8 @@ struct QueueEnd {
   std::size_t llSlotWords = 0;
   std::uint64_t* step = nullptr;  // the end's next step: read when a work begins, written when it is done
   int peer = -1;
+  // The reader reaches the writer's buffers: a step may say where its data lies there (StepNote::kAddress).
+  bool references = false;
 
   explicit constexpr operator bool() const { return tail != nullptr; }
 };
@@ -69,6 +71,7 @@ struct Work {
   DataType type = DataType::kInt8;
   std::uint8_t op = 0;  // a ReduceOp, or kPreMulSum
   bool scales = false;  // raw elements are scaled on their way in
+  bool refers = false;  // data that lies in the buffers is not copied into slots, and the peers read it there
   std::uint8_t elementBytes = 1;
   collectives::QueueMask fromQueues = 0;  // the queues that exist
   collectives::QueueMask toQueues = 0;
@@ -128,6 +131,7 @@ struct WorkRequest {
   const std::uint32_t* abort = nullptr;
   Report* report = nullptr;
   const std::byte* scalar = nullptr;
+  bool refers = false;  // where all queues allow it
 };
 // Throws Error (ncclInvalidArgument) if a buffer is not aligned to its elements: a GPU cannot read such elements.
 Work workOf(const WorkRequest& request);

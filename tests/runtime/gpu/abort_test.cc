@@ -20,20 +20,21 @@ using testing::LocalJob;
 
 class Aborts : public ::testing::TestWithParam<Kind> {};
 
-LocalCase caseOf(const Kind& kind, Protocol protocol, int ranks) {
+LocalCase caseOf(const Kind& kind, Protocol protocol, int ranks, bool byReference = false) {
   return {.collective = kind.collective,
           .algorithm = kind.algorithm,
           .protocol = protocol,
           .ranks = ranks,
           .block = 700,
-          .stepBytes = 120};
+          .stepBytes = 120,
+          .byReference = byReference};
 }
 
 TEST_P(Aborts, EndEveryBlockWhereverItIs) {
   const int moments = testing::kThreadSanitizer ? 2 : byEffort({.quick = 3, .normal = 8, .night = 200});
   for (const Protocol protocol : kAllProtocols)
     for (const int ranks : {2, 5}) {
-      const LocalCase c = caseOf(GetParam(), protocol, ranks);
+      const LocalCase c = caseOf(GetParam(), protocol, ranks, ranks == 2);
       // The turns of a run tell where the middle of the next one is, roughly.
       std::mt19937 random(5);
       LocalJob whole(c, random);

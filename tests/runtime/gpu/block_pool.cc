@@ -47,7 +47,7 @@ void BlockPool::run(Processor& processor) {
   }
 }
 
-bool BlockPool::waitFor(std::chrono::seconds deadline) {
+bool BlockPool::waitFor(std::chrono::milliseconds deadline) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, deadline, [this] { return busy_ == 0; });
 }

@@ -26,7 +26,7 @@ class BlockPool {
   // Runs `work` with a block of its own.
   void start(std::function<void(FiberBlock&)> work);
   // Returns once all work is done; false if that takes longer than the deadline.
-  bool waitFor(std::chrono::seconds deadline);
+  bool waitFor(std::chrono::milliseconds deadline);
   void wait();
 
  private:

@@ -32,6 +32,7 @@ LocalCase completed(LocalCase c, std::mt19937& random) {
   c.channels = random() % 4 == 0 ? 2 : 1;
   c.shift = random() % 16 * elementBytes(c.type);
   c.exchange = random() % 2 == 0;
+  c.byReference = random() % 2 == 0;
   return c;
 }
 
@@ -127,19 +128,21 @@ TEST_P(Kernels, OneRankCopiesItsData) {
 
 // Steps that every thread of the movers has several packs of.
 TEST_P(Kernels, MoveLongSteps) {
-  for (const Protocol protocol : kAllProtocols) {
-    check({.collective = GetParam().collective,
-           .algorithm = GetParam().algorithm,
-           .protocol = protocol,
-           .type = DataType::kFloat16,
-           .ranks = 4,
-           .block = testing::kThreadSanitizer ? 5000u : 30000u,
-           .stepBytes = 3840,
-           .chunkSteps = 2,
-           .shift = 6},
-          3);
-    if (HasFatalFailure()) return;
-  }
+  for (const Protocol protocol : kAllProtocols)
+    for (const bool byReference : {false, true}) {
+      check({.collective = GetParam().collective,
+             .algorithm = GetParam().algorithm,
+             .protocol = protocol,
+             .type = DataType::kFloat16,
+             .ranks = 4,
+             .block = testing::kThreadSanitizer ? 5000u : 30000u,
+             .stepBytes = 3840,
+             .chunkSteps = 2,
+             .shift = 6,
+             .byReference = byReference},
+            3);
+      if (HasFatalFailure() || protocol != Protocol::kSimple) break;
+    }
 }
 
 // Neither end of a queue knows what executes the other one.

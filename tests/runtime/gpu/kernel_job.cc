@@ -26,13 +26,15 @@ transport::QueueMemory memoryOf(const End& end) {
 }
 
 template <typename End>
-std::vector<gpu::QueueEnd> endsOf(std::span<End* const> ends, Protocol protocol,
+std::vector<gpu::QueueEnd> endsOf(std::span<End* const> ends, Protocol protocol, bool references,
                                   std::deque<std::uint64_t>& steps) {
   std::vector<gpu::QueueEnd> all;
-  for (End* const end : ends)
-    all.push_back(end == nullptr ? gpu::QueueEnd{}
-                                 : gpu::endOf(memoryOf(*end), protocol, end->peer(),
-                                              &steps.emplace_back(end->nextStep())));
+  for (End* const end : ends) {
+    gpu::QueueEnd& made = all.emplace_back();
+    if (end == nullptr) continue;
+    made = gpu::endOf(memoryOf(*end), protocol, end->peer(), &steps.emplace_back(end->nextStep()));
+    made.references = references;
+  }
   return all;
 }
 
@@ -74,8 +76,8 @@ void KernelJob::addBlock(const LocalCase& c, const LocalJob::Part& part) {
   Launch& launch = launches_.emplace_back();
   launch.rank = part.rank;
   const collectives::ProgramWork& work = part.work;
-  launch.from = endsOf(work.from, work.protocol, launch.steps);
-  launch.to = endsOf(work.to, work.protocol, launch.steps);
+  launch.from = endsOf(work.from, work.protocol, c.byReference, launch.steps);
+  launch.to = endsOf(work.to, work.protocol, c.byReference, launch.steps);
   launch.work = gpu::workOf({.program = work.program.kind,
                              .shape = work.shape,
                              .input = work.buffers.input,
@@ -89,7 +91,8 @@ void KernelJob::addBlock(const LocalCase& c, const LocalJob::Part& part) {
                              .from = launch.from,
                              .to = launch.to,
                              .abort = &abort_,
-                             .report = &launch.report});
+                             .report = &launch.report,
+                             .refers = c.byReference});
 }
 
 void KernelJob::startAll() {

@@ -114,7 +114,7 @@ struct Machine {
   std::map<int, std::size_t> used;  // bytes by device
   std::set<std::pair<int, int>> reachable;
   std::map<void*, std::size_t> imported;
-  std::atomic<int> launches{0};
+  std::atomic<int> launches{0}, referring{0};
   std::atomic<int> captures{0};  // of streams, under way
   std::uint64_t lastCapture = 0;
   std::vector<std::pair<void*, std::size_t>> given;  // to tests
@@ -135,7 +135,8 @@ MappedStream* streamOf(void* stream) {
 }
 
 void addPiece(void* memory, std::size_t bytes, gpu::PlaceKind kind, int file = -1) {
-  machine->pieces[static_cast<const std::byte*>(memory)] = {bytes, {kind, device()}, file};
+  const int peersReach = kind == gpu::PlaceKind::kDevice ? 1 : 0;
+  machine->pieces[static_cast<const std::byte*>(memory)] = {bytes, {kind, device(), peersReach}, file};
 }
 void* newMemory(std::size_t bytes, int file) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -172,7 +173,16 @@ struct LaneCall {
   int lane;
 };
 
+void countReferring(const std::byte* table, int lanes) {
+  for (int i = 0; i < lanes; ++i) {
+    const gpu::Lane& lane = reinterpret_cast<const gpu::Lane*>(table)[i];
+    const gpu::Work* const works = gpu::addressIn(reinterpret_cast<std::uintptr_t>(table), lane.works);
+    for (std::uint64_t w = 0; w < lane.count; ++w) machine->referring += works[w].refers ? 1 : 0;
+  }
+}
+
 void runLanes(const std::byte* table, int count) {
+  countReferring(table, count);
   std::latch done(count);
   for (int i = 0; i < count; ++i)
     blockPool().start([&done, table, i](FiberBlock& block) {
@@ -306,7 +316,7 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
   table.lookUp = [](const void* address, gpu::Place* place) {
     const std::lock_guard lock(machine->mutex);
     const auto* const asked = static_cast<const std::byte*>(address);
-    *place = {gpu::PlaceKind::kHost, -1};
+    *place = {gpu::PlaceKind::kHost, -1, 0};
     auto found = machine->pieces.upper_bound(asked);
     if (found == machine->pieces.begin()) return kDone;
     --found;
@@ -426,6 +436,13 @@ void* MappedGpus::allocate(std::size_t bytes) {
   return memory;
 }
 
+void* MappedGpus::allocateFromPool(std::size_t bytes) {
+  void* const memory = allocate(bytes);
+  const std::lock_guard lock(machine->mutex);
+  machine->pieces[static_cast<const std::byte*>(memory)].place.peersReach = 0;
+  return memory;
+}
+
 int MappedGpus::deviceOf(const void* memory) const {
   gpu::Place place{};
   table.lookUp(memory, &place);
@@ -472,6 +489,7 @@ void MappedGpus::replay(const Graph& graph, void* stream) {
 }
 
 int MappedGpus::launches() const { return machine->launches; }
+int MappedGpus::referring() const { return machine->referring; }
 
 std::size_t MappedGpus::reachablePairs() const {
   const std::lock_guard lock(machine->mutex);

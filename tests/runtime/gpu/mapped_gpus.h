@@ -40,6 +40,8 @@ class MappedGpus {
   // Memory and a stream of the current device; they live as long as this object.
   void* allocate(std::size_t bytes);
   void* makeStream();
+  // Memory that other GPUs do not reach, as that of a pool.
+  void* allocateFromPool(std::size_t bytes);
   // That has the memory; -1: none.
   int deviceOf(const void* memory) const;
   void await(void* stream);
@@ -56,6 +58,8 @@ class MappedGpus {
 
   // Launches of the kernel until now.
   int launches() const;
+  // Works of these that refer to buffers.
+  int referring() const;
   // Pairs of GPUs of which one may reach the other's memory, and pieces of memory that other processes gave.
   std::size_t reachablePairs() const;
   std::size_t imported() const;

@@ -35,6 +35,7 @@ struct Wire {
   std::uint32_t abort = 0;
   Report report[2];
   QueueEnd end[2];
+  bool references = false;
 
   transport::QueueMemory memory() {
     transport::StepBytes steps{};
@@ -44,11 +45,13 @@ struct Wire {
   }
   void startSend(const std::vector<std::byte>& data, Protocol protocol) {
     end[0] = endOf(memory(), protocol, 1, &sent);
-    start({.program = ProgramKind::kSendMessage, .input = data.data(), .to = {&end[0], 1}}, data.size(),
-          protocol, 0);
+    end[0].references = references;
+    start({.program = ProgramKind::kSendMessage, .input = data.data(), .to = {&end[0], 1}, .refers = true},
+          data.size(), protocol, 0);
   }
   void startRecv(std::vector<std::byte>& data, Protocol protocol) {
     end[1] = endOf(memory(), protocol, 0, &received);
+    end[1].references = references;
     start({.program = ProgramKind::kRecvMessage, .output = data.data(), .from = {&end[1], 1}}, data.size(),
           protocol, 1);
   }
@@ -127,6 +130,22 @@ TEST(Message, ToTheRankItselfIsACopy) {
   EXPECT_TRUE(std::equal(data.begin(), data.end(), out.begin() + 1));
   EXPECT_EQ(out.front(), std::byte{});
   EXPECT_EQ(out.back(), std::byte{});
+}
+
+// The slots stay as they are, and the sender's block ends when the receiver has the data.
+TEST(Message, ByReferenceGoesIntoNoSlot) {
+  Wire wire;
+  wire.references = true;
+  const std::vector<std::byte> data = pattern(5000);
+  std::vector<std::byte> out(data.size());
+  wire.startSend(data, Protocol::kSimple);
+  EXPECT_FALSE(blockPool().waitFor(std::chrono::milliseconds(50)));
+  wire.startRecv(out, Protocol::kSimple);
+  blockPool().wait();
+  EXPECT_EQ(out, data);
+  const std::byte* const slots = wire.memory().simple;
+  EXPECT_EQ(std::count(slots, slots + transport::kQueueSteps * kStep, std::byte{}),
+            static_cast<std::ptrdiff_t>(transport::kQueueSteps * kStep));
 }
 
 TEST(Message, OfAnotherSizeIsReported) {

@@ -52,6 +52,41 @@ TEST(GpuTransfers, MoveIntoTheMemoryOfTheGpuThatReads) {
   }
 }
 
+// How many works refer to buffers when two ranks add up 30000 floats in memory that others reach, or in that of a pool.
+int referringOf(const MappedGpus::Options& options, bool pool) {
+  MappedGpus gpus(options);
+  Ranks ranks(&gpus, 2);
+  constexpr std::size_t kCount = 30000;
+  std::vector<float*> data;
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  for (int rank = 0; rank < 2; ++rank) {
+    gpus.setDevice(rank);
+    const std::size_t bytes = kCount * sizeof(float);
+    data.push_back(static_cast<float*>(pool ? gpus.allocateFromPool(bytes) : gpus.allocate(bytes)));
+    std::fill_n(data.back(), kCount, rank + 1.0f);
+    EXPECT_EQ(ncclAllReduce(data.back(), data.back(), kCount, ncclFloat, ncclSum, ranks.comm(rank),
+                            ranks.stream(rank)),
+              ncclSuccess);
+  }
+  EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+  ranks.await();
+  for (const float* const values : data)
+    EXPECT_EQ(std::count(values, values + kCount, 3.0f), static_cast<std::ptrdiff_t>(kCount));
+  return gpus.referring();
+}
+
+TEST(GpuBuffers, AreReadByPeersThatReachThem) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  EXPECT_GE(referringOf({}, false), 2);
+  EXPECT_EQ(referringOf({}, true), 0);
+  EXPECT_EQ(referringOf({.reachPeers = false}, false), 0);
+  // Ranks that share a GPU reach everything.
+  setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
+  EXPECT_GE(referringOf({.areOne = true}, true), 2);
+  setenv("NCCL_P2P_DIRECT_DISABLE", "1", 1);
+  EXPECT_EQ(referringOf({.areOne = true}, false), 0);
+}
+
 // The ranks are processes with a GPU each, which map each other's memory.
 const RankRole kGpuRank("gpu", [](int rank, int ranks, const ncclUniqueId& id) {
   MappedGpus gpus;

@@ -9,6 +9,10 @@ namespace {
 // Launches that are under way at the same time without new memory.
 constexpr std::size_t kSpareKernels = 8;
 
+// A part of a collective on one channel is sent by reference from this many bytes on: less is sooner done if its data goes through
+// slots, as the sender need not wait until it is read.
+constexpr std::size_t kLeastReferred = std::size_t{32} << 10;
+
 // As the kernel names operations.
 int operatorOf(const CommOperation& operation) {
   if (!reduces(operation.function)) return 0;
@@ -39,8 +43,14 @@ std::unique_ptr<gpu::KernelLaunch> GpuExecutor::newKernel() {
 template <typename QueueSide>
 gpu::QueueEnd GpuExecutor::newEnd(const QueueSide& side, Protocol protocol, bool inSlots) {
   const GpuQueues::End& end = queues_.endOf(side);
-  return inSlots ? gpu::endInSlots(end.queue, protocol, side.peer(), end.step)
-                 : gpu::endOf(end.queue, protocol, side.peer(), end.step);
+  gpu::QueueEnd made = inSlots ? gpu::endInSlots(end.queue, protocol, side.peer(), end.step)
+                               : gpu::endOf(end.queue, protocol, side.peer(), end.step);
+  made.references = end.references;
+  return made;
+}
+
+bool GpuExecutor::refers(const CommOperation& operation, std::size_t bytes, std::size_t least) const {
+  return bytes >= least && (operation.peersReach || !queues_.othersReadBuffers());
 }
 
 template <typename QueueSide>
@@ -73,6 +83,7 @@ void GpuExecutor::addPrograms(Lanes& lanes, const WorkItem& item, ProgramPath& p
     const std::span<const gpu::QueueEnd> from = endsOf(program.from, program.protocol);
     const std::span<const gpu::QueueEnd> to = endsOf(program.to, program.protocol);
     const std::size_t other = 1 - i;
+    const std::size_t bytes = program.shape.count * elementBytes(operation.type);
     kernel_->add(lanes[i],
                  {.program = program.program.kind,
                   .shape = program.shape,
@@ -85,12 +96,14 @@ void GpuExecutor::addPrograms(Lanes& lanes, const WorkItem& item, ProgramPath& p
                   .mostBytes = program.mostBytes,
                   .from = from,
                   .to = to,
-                  .scalar = item.scalarAddress},
+                  .scalar = item.scalarAddress,
+                  .refers = refers(operation, bytes, kLeastReferred)},
                  path.scratchBytes, item.function, before[other] > 0 ? lanes[other] : -1, before[other]);
   }
 }
 
-void GpuExecutor::addTransfer(int lane, const WorkItem& item, TransferPath& path) {
+void GpuExecutor::addTransfer(int lane, const WorkItem& item, TransferPath& path,
+                              const CommOperation& operation) {
   if (!path.connect())
     throw Error(ResultCode::kInternalError, "rank {}, GPU {}: the queue of a {} is not connected",
                 gpu_.rank(), gpu_.device(), name(item.function));
@@ -105,8 +118,9 @@ void GpuExecutor::addTransfer(int lane, const WorkItem& item, TransferPath& path
   using collectives::ProgramKind;
   collectives::Shape shape;
   shape.count = work.bytes;
+  const bool sends = work.to != nullptr;
   kernel_->add(lane,
-               {.program = work.to != nullptr     ? ProgramKind::kSendMessage
+               {.program = sends                  ? ProgramKind::kSendMessage
                            : work.from != nullptr ? ProgramKind::kRecvMessage
                                                   : ProgramKind::kCopyMessage,
                 .shape = shape,
@@ -116,7 +130,8 @@ void GpuExecutor::addTransfer(int lane, const WorkItem& item, TransferPath& path
                 .reduction = collectives::copyOf(DataType::kInt8),
                 .protocol = inSlots ? Protocol::kSimple : work.protocol,
                 .from = from,
-                .to = to},
+                .to = to,
+                .refers = sends && refers(operation, work.bytes, transport::kQueueSteps * to[0].stepBytes)},
                0, item.function);
 }
 
@@ -136,7 +151,7 @@ void GpuExecutor::fill(LaunchWork& work, std::span<const CommOperation> operatio
         if (channels_.empty() || channels_.back() != queue) channels_.push_back(queue);
       } else {
         if (lane < 0) lane = kernel_->newLane();
-        addTransfer(lane, item, std::get<TransferPath>(item.path));
+        addTransfer(lane, item, std::get<TransferPath>(item.path), operations[item.place]);
       }
     }
   }

@@ -49,7 +49,10 @@ void GpuQueues::offer(const transport::RecvEnd& side) {
   transport::DeviceQueue& offer = end.queue.control->device;
   if (offer.offered.load(std::memory_order_relaxed) != 0) return;
   try {
-    end.device = newMemory(offer, transport::queueBytes(end.queue.stepBytes), reach_(side.peer()).by);
+    const Reach way = reach_(side.peer());
+    end.device = newMemory(offer, transport::queueBytes(end.queue.stepBytes), way.by);
+    if (way.by == Reach::By::kProcess && way.toBuffers && reaches(way.device))
+      offer.reads.store(1, std::memory_order_relaxed);
   } catch (const Error&) {
     offer.offered.store(transport::DeviceQueue::kNothing, std::memory_order_release);
     throw;
@@ -82,11 +85,16 @@ void GpuQueues::accept(const transport::SendEnd& side) {
 template <typename QueueSide>
 void GpuQueues::useMemoryOf(const QueueSide& side) {
   End& end = find(side);
+  const transport::DeviceQueue& agreed = side.control().device;
   if (end.device != nullptr &&
-      side.control().device.accepted.load(std::memory_order_acquire) == transport::DeviceQueue::kAccepted)
+      agreed.accepted.load(std::memory_order_acquire) == transport::DeviceQueue::kAccepted) {
     end.queue = transport::queueIn(end.device.get(), end.queue.stepBytes);
-  else
+    const Reach way = reach_(side.peer());
+    end.references = way.toBuffers && agreed.reads.load(std::memory_order_relaxed) != 0;
+    othersReadBuffers_ = othersReadBuffers_ || (end.references && !way.isOwn);
+  } else {
     end.device = nullptr;
+  }
   endOf(side);
 }
 

@@ -27,6 +27,8 @@ class GpuQueues {
   struct Reach {
     enum class By { kNone, kForbidden, kProcess, kHandle } by = By::kNone;
     int device = -1;
+    bool isOwn = false;      // it is the GPU of this rank
+    bool toBuffers = false;  // and so may buffers of the program, by kProcess
   };
   using ReachOfRank = std::function<Reach(int rank)>;
 
@@ -44,6 +46,7 @@ class GpuQueues {
   struct End {
     transport::QueueMemory queue;
     std::uint64_t* step = nullptr;  // its position
+    bool references = false;        // as in gpu::QueueEnd
     // Memory of the reader's GPU. The writer has it, too, as its kernel may end later.
     std::shared_ptr<std::byte> device;
     // Otherwise: memory of the host.
@@ -52,6 +55,8 @@ class GpuQueues {
   // The end of a SendEnd or RecvEnd. Memory of the host is pinned the first time.
   template <typename QueueSide>
   const End& endOf(const QueueSide& side);
+  // Whether other GPUs read buffers of this rank, which may not be of any memory then (gpu::Place::peersReach).
+  bool othersReadBuffers() const { return othersReadBuffers_; }
 
  private:
   template <typename Visit>
@@ -73,6 +78,7 @@ class GpuQueues {
   std::size_t usedSteps_ = 0;          // of the last piece
   std::map<const void*, End> ends_;    // by SendEnd and RecvEnd
   std::set<const transport::Connection*> agreed_;
+  bool othersReadBuffers_ = false;
 };
 
 }  // namespace xylem::comm

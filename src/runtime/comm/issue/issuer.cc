@@ -107,20 +107,22 @@ std::optional<CallCheck> makeCheck(const JobRoster& roster, Wiring& wiring) {
   return std::optional<CallCheck>(std::in_place, roster.rank, roster.ranks(), ring->next(), ring->previous());
 }
 
-// GPUs use each other's memory if the plan has P2P between them.
-GpuQueues::Reach reachOf(const JobRoster& roster, const connect::NetChoice& choice, int rank) {
+// GPUs use each other's memory if the plan has P2P between them. `toBuffers`: also that of the program.
+GpuQueues::Reach reachOf(const JobRoster& roster, const connect::NetChoice& choice, bool toBuffers,
+                         int rank) {
   using By = GpuQueues::Reach::By;
   const transport::Peer& self = roster.self().peer;
   const transport::Peer& peer = roster.peers[static_cast<std::size_t>(rank)].peer;
   if (peer.gpu == 0 || peer.hostHash != self.hostHash) return {};
   if (choice.transport(roster.rank, rank, paths::Direction::kSend) != connect::TransportKind::kP2p)
-    return {By::kForbidden};
-  if (peer.process == self.process) return {By::kProcess, peer.device};
-  return {By::kHandle};
+    return {.by = By::kForbidden};
+  if (peer.process != self.process) return {.by = By::kHandle};
+  return {By::kProcess, peer.device, peer.gpu == self.gpu, toBuffers};
 }
 
 std::unique_ptr<GpuExecutor> makeGpuExecutor(const JobRoster& roster, const CommPlan& plan,
-                                             const Wiring& wiring, const gpu::GpuContext* gpu) {
+                                             const Wiring& wiring, const Settings& settings,
+                                             const gpu::GpuContext* gpu) {
   if (gpu == nullptr) return nullptr;
   if (roster.checked)
     throw Error(ResultCode::kInvalidUsage,
@@ -128,7 +130,9 @@ std::unique_ptr<GpuExecutor> makeGpuExecutor(const JobRoster& roster, const Comm
                 gpu->rank(), gpu->device());
   return std::make_unique<GpuExecutor>(
       *gpu, wiring.channels(), roster.ranksOnGpu(), wiring.dataInSlots(),
-      [&roster, &plan](int rank) { return reachOf(roster, plan.choice, rank); });
+      [&roster, &plan, toBuffers = settings.integer(Setting::kP2pDirectDisable) == 0](int rank) {
+        return reachOf(roster, plan.choice, toBuffers, rank);
+      });
 }
 
 }  // namespace
@@ -153,7 +157,7 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
       profile_(makeProfile(profiling_)),
       recorder_(watches.recorder),
       patience_(request.settings.integer(Setting::kTimeout)),
-      gpu_(makeGpuExecutor(roster, plan, wiring, gpu)),
+      gpu_(makeGpuExecutor(roster, plan, wiring, request.settings, gpu)),
       launches_(stallPolicyOf(request, roster, watches), recorder_, check_ ? &*check_ : nullptr,
                 profile_ ? &*profile_ : nullptr),
       spin_(!roster.ownCores().oversubscribed) {}

@@ -39,8 +39,9 @@ struct CommOperation {
   UserReduction reduction;
   int peer = 0;  // the root, or the other end of a send or receive
   device::Stream* stream = nullptr;
-  void* gpuStream =
-      nullptr;  // on a GPU, the program's stream; `stream` then has the tasks that watch launches
+  // On a GPU: the program's stream; `stream` then has the tasks that watch launches.
+  void* gpuStream = nullptr;
+  bool peersReach = false;  // its buffers, as gpu::Place has it
 };
 
 // Whether it is a collective with elements. Others are done at once: they get no channel and do not count.

@@ -270,19 +270,21 @@ Status importMemory(const MemoryHandle* handle, void** memory) {
 }
 
 Status lookUp(const void* pointer, Place* place) {
-  *place = {PlaceKind::kHost, -1};
-  int type = 0, device = -1, managed = 0;
+  *place = {PlaceKind::kHost, -1, 0};
+  int type = 0, device = -1, managed = 0, legacy = 0;
+  // What cuMemAlloc gives, and neither pools nor mapped allocations, lies where peers have access as soon as they enable it.
   CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                                 CU_POINTER_ATTRIBUTE_IS_MANAGED};
-  void* values[] = {&type, &device, &managed};
+                                 CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                 CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
+  void* values[] = {&type, &device, &managed, &legacy};
   // Memory that the driver does not know leaves 0 in all of them.
-  if (const Status status = cuda.cuPointerGetAttributes(3, which, values, address(pointer))) return status;
+  if (const Status status = cuda.cuPointerGetAttributes(4, which, values, address(pointer))) return status;
   if (managed != 0)
-    *place = {PlaceKind::kManaged, device};
+    *place = {PlaceKind::kManaged, device, 0};
   else if (type == CU_MEMORYTYPE_DEVICE)
-    *place = {PlaceKind::kDevice, device};
+    *place = {PlaceKind::kDevice, device, legacy};
   else if (type == CU_MEMORYTYPE_HOST)
-    *place = {PlaceKind::kRegisteredHost, -1};
+    *place = {PlaceKind::kRegisteredHost, -1, 0};
   return kDone;
 }
 

@@ -59,6 +59,7 @@ struct DeviceQueue {
   std::atomic<std::uint64_t>
       offered;  // by the reader: its address in the reader's process, or kNothing; 0: not said yet
   std::atomic<std::uint32_t> accepted;  // by the writer, whether its GPU reaches it; 0: not said yet
+  std::atomic<std::uint32_t> reads;  // by the reader, before `offered`: 1 if it reaches the writer's buffers
 };
 
 struct QueueControl {
