@@ -92,7 +92,7 @@ inline void measure(Rank& rank) {
   const auto row = [&](const char* name, std::size_t bytes, double touched,
                        const std::function<void()>& call) {
     double issuing = 0;
-    const double time = timeOf(rank, bytes <= (1u << 20) ? 50 : 5, call, &issuing);
+    const double time = timeOf(rank, bytes <= (1u << 20) ? 50 : 20, call, &issuing);
     say("| %-13s | %10zu | %9.1f | %7.2f | %11.2f | %10.1f |\n", name, bytes, time,
         1e-3 * static_cast<double>(bytes) / time, touched / bytesPerUs / time, issuing);
   };

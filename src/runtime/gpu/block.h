@@ -44,7 +44,8 @@ struct Block {
   QueueEnd from[kMaxQueues];
   QueueEnd to[kMaxQueues];
   Slice slices[kSlices];
-  std::uint64_t fromStep[kMaxQueues];  // the next step of each queue
+  collectives::Instruction instructions[32];  // the next ones, as many as a warp has threads
+  std::uint64_t fromStep[kMaxQueues];         // the next step of each queue
   std::uint64_t toStep[kMaxQueues];
   // The waiter has seen these: counters, and the notes of steps before `tail` (region and bytes, and the address), by their slots.
   std::uint64_t fromTail[kMaxQueues];

@@ -46,10 +46,16 @@ class CudaMachine {
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(global(to)), "l"(value) : "memory");
   }
   __device__ void releaseFence() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
-  __device__ void storeFenced(std::uint64_t* to, std::uint64_t value) {
+  __device__ void storeFenced(std::uint64_t* to, std::uint64_t value) { storeRelaxed(to, value); }
+  __device__ void storeFenced(std::uint32_t* to, std::uint32_t value) { storeRelaxed(to, value); }
+  __device__ std::uint64_t loadRelaxed(const std::uint64_t* from) {
+    std::uint64_t value;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(global(from)) : "memory");
+    return value;
+  }
+  __device__ void storeRelaxed(std::uint64_t* to, std::uint64_t value) {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(global(to)), "l"(value) : "memory");
   }
-  __device__ void storeFenced(std::uint32_t* to, std::uint32_t value) { storeRelaxed(to, value); }
   // These two are also for shared memory.
   __device__ std::uint32_t loadRelaxed(const std::uint32_t* from) {
     std::uint32_t value;

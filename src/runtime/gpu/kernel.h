@@ -60,11 +60,23 @@ XYLEM_KERNEL constexpr std::uint64_t noteOfReference(std::size_t bytes) {
 }
 static_assert(offsetof(transport::StepNote, region) == 0 && offsetof(transport::StepNote, bytes) == 4);
 
+// Puts the instructions from `first` on into shared memory. One takes a thread half a microsecond, so each thread of the waiter computes
+// another one.
+template <Machine M>
+XYLEM_KERNEL __attribute__((noinline)) void computeInstructions(M& m, Block& block, std::uint64_t first) {
+  const int lane = m.thread() % M::kLanes;
+  const std::uint64_t index = first + static_cast<std::uint64_t>(lane);
+  m.syncWarp();  // those before are done
+  if (index < block.work.length)
+    block.instructions[lane] = collectives::instructionAt(block.work.program, block.work.shape, index);
+  m.syncWarp();
+}
+
 // The waiter. Each of its first threads waits for one queue of the slice: kMaxFan for those that it receives from, as many
 // for those that it sends to.
 template <Machine M>
 class Waiter {
-  static_assert(M::kLanes >= 2 * kMaxFan);
+  static_assert(M::kLanes >= 2 * kMaxFan && M::kLanes <= std::extent_v<decltype(Block::instructions)>);
 
  public:
   XYLEM_KERNEL Waiter(M& m, Block& block, int others)
@@ -100,9 +112,9 @@ class Waiter {
 
   // False if the block gives up.
   XYLEM_KERNEL bool prepareAll() {
-    const std::uint64_t length = collectives::lengthOf(work_.program, work_.shape);
-    for (std::uint64_t index = 0; index < length; ++index) {
-      const collectives::Instruction now = collectives::instructionAt(work_.program, work_.shape, index);
+    for (std::uint64_t index = 0; index < work_.length; ++index) {
+      if (index % M::kLanes == 0) computeInstructions(m_, block_, index);
+      const collectives::Instruction& now = block_.instructions[index % M::kLanes];
       for (std::size_t done = 0, n = 0; done < now.count; done += n) {
         n = collectives::sliceAt(now, done, work_.slice);
         if (!prepare(now, done, n)) return false;
@@ -151,12 +163,10 @@ class Waiter {
     const int peer = queue < 0 ? -1 : receives ? work_.from[queue].peer : work_.to[queue].peer;
     unsigned spins = 0;
     bool isReady = queue < 0;
-    bool goesOn = m_.loadRelaxed(&block_.outcome) == kBlockRuns;
-    if (m_.any(!goesOn)) return false;
     for (;;) {
       isReady = isReady || (receives ? hasData(queue) : hasSpace(queue));
       if (m_.all(isReady)) break;
-      goesOn = keepWaiting(m_, block_, spins, isReady ? -1 : peer);
+      const bool goesOn = keepWaiting(m_, block_, spins, isReady ? -1 : peer);
       // Looks are in the same rounds in all threads of the warp.
       if (spins % M::kSpinsPerLook == 0 && m_.any(!goesOn)) return false;
     }
@@ -329,14 +339,16 @@ XYLEM_KERNEL inline void postSlice(M& m, Block& block, const Slice& slice) {
     m.template store<std::uint64_t>(note, refers ? noteOfReference(slice.bytes) : noteInSlot(slice.bytes));
     m.template store<std::uint64_t>(note + 8, reinterpret_cast<std::uint64_t>(slice.reference));
   }
-  m.releaseFence();
+  // A fence takes a microsecond. Under LL and LL128 nothing was written for the peers that is not in words and lines with flags, and
+  // what was read has been compared with its flags.
+  if (block.work.protocol == Protocol::kSimple) m.releaseFence();
   if (counter != nullptr) m.storeFenced(counter, step + 1);
 }
 
-// The host looks at it while the kernel runs, and once the outcome is there, at what the block has posted.
+// The host looks at it while the kernel runs, and then, unless all is well, at the rest of the report.
 template <Machine M>
 XYLEM_KERNEL inline void reportOutcome(M& m, const Work& work, std::uint32_t outcome) {
-  m.releaseFence();
+  if (work.isPumped || outcome != static_cast<std::uint32_t>(Outcome::kDone)) m.releaseFence();
   m.storeFenced(reinterpret_cast<std::uint32_t*>(&work.report->outcome), outcome);
 }
 
@@ -359,21 +371,29 @@ XYLEM_KERNEL inline void runPoster(M& m, Block& block, int posting) {
     for (int q = lane; q < kMaxQueues; q += M::kLanes) {
       // The other program of an operation has the queues that this one has not used.
       if ((work.fromQueues >> q & 1) != 0 && block.fromStep[q] != block.fromBegin[q])
-        m.storeRelease(work.from[q].step, block.fromStep[q]);
+        m.storeRelaxed(work.from[q].step, block.fromStep[q]);
       if ((work.toQueues >> q & 1) != 0 && block.toStep[q] != block.toBegin[q])
-        m.storeRelease(work.to[q].step, block.toStep[q]);
+        m.storeRelaxed(work.to[q].step, block.toStep[q]);
     }
   }
   m.syncWarp();  // all threads have posted
   if (lane == 0) reportOutcome(m, block.work, outcome);
 }
 
-// All threads of the block copy into its shared memory, word by word.
+// The place of this thread in a job of the block's threads that begins with another one of them: of several small jobs each has
+// its own threads then, as far as there are enough.
+template <Machine M>
+XYLEM_KERNEL inline int placeFrom(M& m, int first) {
+  const int begin = first % m.threads();
+  return m.thread() < begin ? m.thread() + m.threads() - begin : m.thread() - begin;
+}
+
+// The threads of the block from the `first` one on copy into its shared memory, word by word.
 template <Machine M, typename T>
-XYLEM_KERNEL inline void copyIn(M& m, T* to, const T* from, std::size_t count) {
+XYLEM_KERNEL inline void copyIn(M& m, int first, T* to, const T* from, std::size_t count) {
   using Word __attribute__((may_alias)) = std::uint64_t;
   static_assert(sizeof(T) % sizeof(Word) == 0);
-  for (auto i = static_cast<std::size_t>(m.thread()); i < count * sizeof(T) / sizeof(Word);
+  for (auto i = static_cast<std::size_t>(placeFrom(m, first)); i < count * sizeof(T) / sizeof(Word);
        i += static_cast<std::size_t>(m.threads()))
     reinterpret_cast<Word*>(to)[i] = reinterpret_cast<const Word*>(from)[i];
 }
@@ -390,14 +410,20 @@ template <Machine M>
 XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, std::uintptr_t table) {
   const QueueEnd* const from = addressIn(table, work.from);
   const QueueEnd* const to = addressIn(table, work.to);
-  copyIn(m, &block.work, &work, 1);
-  copyIn(m, block.from, from, endsIn(work.fromQueues));
-  copyIn(m, block.to, to, endsIn(work.toQueues));
-  for (int q = m.thread(); q < kMaxQueues; q += m.threads()) {
-    if ((work.fromQueues >> q & 1) != 0) block.fromStep[q] = block.fromBegin[q] = m.loadAcquire(from[q].step);
-    if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = m.loadAcquire(to[q].step);
-    block.fromTail[q] = block.toHead[q] = block.toReferred[q] = 0;
+  copyIn(m, 0, &block.work, &work, 1);
+  copyIn(m, 64, block.from, from, endsIn(work.fromQueues));
+  copyIn(m, 128, block.to, to, endsIn(work.toQueues));
+  for (int q = placeFrom(m, 192); q < kMaxQueues; q += m.threads()) {
+    if ((work.fromQueues >> q & 1) != 0) block.fromStep[q] = block.fromBegin[q] = m.loadRelaxed(from[q].step);
+    block.fromTail[q] = 0;
   }
+  for (int q = placeFrom(m, 224); q < kMaxQueues; q += m.threads()) {
+    if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = m.loadRelaxed(to[q].step);
+    block.toReferred[q] = 0;
+  }
+  // Usually there is space in all queues at first.
+  for (int q = placeFrom(m, 256); q < kMaxQueues; q += m.threads())
+    if ((work.toQueues >> q & 1) != 0) block.toHead[q] = m.loadAcquire(to[q].head);
   m.sync(barrierOf(Barrier::kAll), m.threads());
   if (m.thread() == 0) {
     block.work.from = block.from;

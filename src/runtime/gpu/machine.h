@@ -59,7 +59,9 @@ concept Machine = requires(M& m, const std::byte* from, std::byte* to, std::uint
   m.storeFenced(ownCounter, word);
   m.storeFenced(flag, std::uint32_t{});
   { m.loadRelaxed(flag) } -> std::convertible_to<std::uint32_t>;
+  { m.loadRelaxed(counter) } -> std::convertible_to<std::uint64_t>;
   m.storeRelaxed(flag, std::uint32_t{});
+  m.storeRelaxed(ownCounter, word);
 
   // Data, ordered by barriers and counters. Addresses are multiples of the size.
   { m.template load<std::uint8_t>(from) } -> std::convertible_to<std::uint8_t>;

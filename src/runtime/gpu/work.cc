@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "runtime/collectives/programs.h"
 #include "runtime/collectives/slices.h"
 #include "runtime/transport/queue/low_latency.h"
 
@@ -83,6 +84,8 @@ Work workOf(const WorkRequest& request) {
                 std::all_of(request.to.begin(), request.to.end(),
                             [](const QueueEnd& end) { return !end || end.references; });
   work.slice = collectives::sliceElements(stepBytes, request.mostBytes, work.elementBytes);
+  work.isPumped = request.isPumped;
+  work.length = collectives::lengthOf(request.program, request.shape);
   work.shape = request.shape;
   work.factor = request.reduction.factor;
   work.input = request.input;

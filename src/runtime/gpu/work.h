@@ -72,10 +72,12 @@ struct Work {
   std::uint8_t op = 0;  // a ReduceOp, or kPreMulSum
   bool scales = false;  // raw elements are scaled on their way in
   bool refers = false;  // data that lies in the buffers is not copied into slots, and the peers read it there
+  bool isPumped = false;  // a thread of the host looks at the queues as soon as the report has an outcome
   std::uint8_t elementBytes = 1;
   collectives::QueueMask fromQueues = 0;  // the queues that exist
   collectives::QueueMask toQueues = 0;
   std::size_t slice = 0;     // elements of a step
+  std::uint64_t length = 0;  // instructions
   collectives::Shape shape;  // with `order` in memory of the GPU
   collectives::Factor factor;
   const std::byte* input = nullptr;
@@ -132,6 +134,7 @@ struct WorkRequest {
   Report* report = nullptr;
   const std::byte* scalar = nullptr;
   bool refers = false;  // where all queues allow it
+  bool isPumped = false;
 };
 // Throws Error (ncclInvalidArgument) if a buffer is not aligned to its elements: a GPU cannot read such elements.
 Work workOf(const WorkRequest& request);

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
 #include "runtime/gpu/fiber_block.h"
 #include "runtime/gpu/machine.h"
@@ -48,8 +49,14 @@ class CpuMachine {
   void storeFenced(T* to, T value) {
     __atomic_store_n(to, value, __ATOMIC_RELEASE);
   }
-  std::uint32_t loadRelaxed(const std::uint32_t* from) { return __atomic_load_n(from, __ATOMIC_RELAXED); }
-  void storeRelaxed(std::uint32_t* to, std::uint32_t value) { __atomic_store_n(to, value, __ATOMIC_RELAXED); }
+  template <typename T>
+  T loadRelaxed(const T* from) {
+    return __atomic_load_n(from, __ATOMIC_RELAXED);
+  }
+  template <typename T>
+  void storeRelaxed(T* to, std::type_identity_t<T> value) {
+    __atomic_store_n(to, value, __ATOMIC_RELAXED);
+  }
 
   template <typename T>
   T load(const std::byte* from) {

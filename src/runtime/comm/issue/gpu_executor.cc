@@ -29,6 +29,7 @@ GpuExecutor::GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLink
       tasks_(gpu.device()),
       abort_(gpu, gpu::GpuMemory::Where::kHost, sizeof(std::uint32_t), "the abort word"),
       queues_(gpu, channels, std::move(reach)),
+      channelEnds_(channels.size()),
       kernel_(newKernel()) {
   while (spare_.size() < kSpareKernels) spare_.push_back(std::make_unique<gpu::KernelLaunch>(gpu_, abort()));
 }
@@ -54,23 +55,29 @@ bool GpuExecutor::refers(const CommOperation& operation, std::size_t bytes, std:
 }
 
 template <typename QueueSide>
-std::span<const gpu::QueueEnd> GpuExecutor::endsOf(std::span<QueueSide* const> sides, Protocol protocol) {
-  std::vector<gpu::QueueEnd>& ends = ends_[{sides.data(), protocol}];
-  for (std::size_t i = 0; i < sides.size(); ++i) {
-    QueueSide* const side = sides[i];
-    if (side != nullptr && side->pump() != nullptr) kernel_->addPump(*side->pump());
-    if (i == ends.size())
-      ends.push_back(side == nullptr ? gpu::QueueEnd{} : newEnd(*side, protocol, inSlots_));
+std::span<const gpu::QueueEnd> GpuExecutor::endsOf(int channel, std::span<QueueSide* const> sides,
+                                                   Protocol protocol) {
+  std::vector<KnownEnds>& known = channelEnds_[static_cast<std::size_t>(channel)];
+  auto found = std::find_if(known.begin(), known.end(), [&](const KnownEnds& one) {
+    return one.sides == sides.data() && one.protocol == protocol && one.ends.size() == sides.size();
+  });
+  if (found == known.end()) {
+    found = known.insert(found, {sides.data(), protocol, {}});
+    for (QueueSide* const side : sides)
+      found->ends.push_back(side == nullptr ? gpu::QueueEnd{} : newEnd(*side, protocol, inSlots_));
   }
-  return std::span<const gpu::QueueEnd>(ends).first(sides.size());
+  if (inSlots_)
+    for (QueueSide* const side : sides)
+      if (side != nullptr && side->pump() != nullptr) kernel_->addPump(*side->pump());
+  return found->ends;
 }
 
 template <typename QueueSide>
 std::span<const gpu::QueueEnd> GpuExecutor::endOf(const QueueSide& side, Protocol protocol) {
   if (side.pump() != nullptr) kernel_->addPump(*side.pump());
-  std::vector<gpu::QueueEnd>& ends = ends_[{&side, protocol}];
-  if (ends.empty()) ends.push_back(newEnd(side, protocol, side.pump() != nullptr));
-  return ends;
+  gpu::QueueEnd& end = messageEnds_[{&side, protocol}];
+  if (!end) end = newEnd(side, protocol, side.pump() != nullptr);
+  return {&end, 1};
 }
 
 void GpuExecutor::addPrograms(Lanes& lanes, const WorkItem& item, ProgramPath& path,
@@ -80,8 +87,8 @@ void GpuExecutor::addPrograms(Lanes& lanes, const WorkItem& item, ProgramPath& p
   for (std::size_t i = 0; i < path.all().size(); ++i) {
     const collectives::ProgramWork& program = path.program[i];
     if (lanes[i] < 0) lanes[i] = kernel_->newLane();
-    const std::span<const gpu::QueueEnd> from = endsOf(program.from, program.protocol);
-    const std::span<const gpu::QueueEnd> to = endsOf(program.to, program.protocol);
+    const std::span<const gpu::QueueEnd> from = endsOf(item.channel, program.from, program.protocol);
+    const std::span<const gpu::QueueEnd> to = endsOf(item.channel, program.to, program.protocol);
     const std::size_t other = 1 - i;
     const std::size_t bytes = program.shape.count * elementBytes(operation.type);
     kernel_->add(lanes[i],
@@ -97,7 +104,8 @@ void GpuExecutor::addPrograms(Lanes& lanes, const WorkItem& item, ProgramPath& p
                   .from = from,
                   .to = to,
                   .scalar = item.scalarAddress,
-                  .refers = refers(operation, bytes, kLeastReferred)},
+                  .refers = refers(operation, bytes, kLeastReferred),
+                  .isPumped = inSlots_},
                  path.scratchBytes, item.function, before[other] > 0 ? lanes[other] : -1, before[other]);
   }
 }
@@ -131,7 +139,8 @@ void GpuExecutor::addTransfer(int lane, const WorkItem& item, TransferPath& path
                 .protocol = inSlots ? Protocol::kSimple : work.protocol,
                 .from = from,
                 .to = to,
-                .refers = sends && refers(operation, work.bytes, transport::kQueueSteps * to[0].stepBytes)},
+                .refers = sends && refers(operation, work.bytes, transport::kQueueSteps * to[0].stepBytes),
+                .isPumped = inSlots},
                0, item.function);
 }
 

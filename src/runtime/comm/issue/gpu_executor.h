@@ -59,7 +59,7 @@ class GpuExecutor {
   std::uint32_t* abort() const { return reinterpret_cast<std::uint32_t*>(abort_.data()); }
   // The ends of a program's queues, which are always the same for it, and the end of a message's queue.
   template <typename QueueSide>
-  std::span<const gpu::QueueEnd> endsOf(std::span<QueueSide* const> sides, Protocol protocol);
+  std::span<const gpu::QueueEnd> endsOf(int channel, std::span<QueueSide* const> sides, Protocol protocol);
   template <typename QueueSide>
   std::span<const gpu::QueueEnd> endOf(const QueueSide& side, Protocol protocol);
   template <typename QueueSide>
@@ -84,8 +84,14 @@ class GpuExecutor {
   device::OwnedStream tasks_;
   gpu::GpuMemory abort_;
   GpuQueues queues_;
-  // By the list of queues, or the queue, that they are for.
-  std::map<std::pair<const void*, Protocol>, std::vector<gpu::QueueEnd>> ends_;
+  // Ends of the queues of a list, by channel, and of the queues of messages.
+  struct KnownEnds {
+    const void* sides;
+    Protocol protocol;
+    std::vector<gpu::QueueEnd> ends;
+  };
+  std::vector<std::vector<KnownEnds>> channelEnds_;
+  std::map<std::pair<const void*, Protocol>, gpu::QueueEnd> messageEnds_;
   // Made in advance, as the driver may wait for kernels before it takes memory.
   std::vector<std::unique_ptr<gpu::KernelLaunch>> spare_;
   std::unique_ptr<gpu::KernelLaunch> kernel_;

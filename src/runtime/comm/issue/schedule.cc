@@ -122,6 +122,12 @@ class WorkMaker {
     }
   }
 
+  // The item's path as programs, which the caller fills in. One that was there before stays, as clearing it takes longer than that.
+  static ProgramPath& programPathOf(WorkItem& item) {
+    auto* const known = std::get_if<ProgramPath>(&item.path);
+    return known != nullptr ? *known : item.path.emplace<ProgramPath>();
+  }
+
   void addPrograms(const CommOperation& operation, const ChosenAlgorithm& chosen, const Part& part) {
     const std::size_t bytes = elementBytes(operation.type);
     const Function function = operation.function;
@@ -150,7 +156,7 @@ class WorkMaker {
 
     const std::span<const collectives::Program> programs =
         collectives::programsOf(function, chosen.algorithm);
-    auto& path = newItem(operation, part.channel).path.emplace<ProgramPath>();
+    ProgramPath& path = programPathOf(newItem(operation, part.channel));
     path.programs = static_cast<int>(programs.size());
     path.scratchBytes = collectives::scratchOf(function, chosen.algorithm, shape) * bytes;
     for (std::size_t i = 0; i < programs.size(); ++i) {
