@@ -272,7 +272,7 @@ Status importMemory(const MemoryHandle* handle, void** memory) {
 Status lookUp(const void* pointer, Place* place) {
   *place = {PlaceKind::kHost, -1, 0};
   int type = 0, device = -1, managed = 0, legacy = 0;
-  // What cuMemAlloc gives, and neither pools nor mapped allocations, lies where peers have access as soon as they enable it.
+  // Peers that have enabled access reach memory of cuMemAlloc, but not that of pools, and not mapped allocations.
   CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
                                  CU_POINTER_ATTRIBUTE_IS_MANAGED,
                                  CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
