@@ -31,6 +31,11 @@ TransportKind NetChoice::transport(int rank, int peer, paths::Direction directio
   return reach.transportShm(from, to).yes ? TransportKind::kShm : TransportKind::kNet;
 }
 
+bool NetChoice::reads(int rank, int peer) const {
+  const topology::NodeId other = c_.job.gpuSeenBy(rank, peer);
+  return other != topology::kNoNode && rules(rank).reach->p2pRead(c_.job.gpuOf(rank), other);
+}
+
 std::optional<NetEnd> NetChoice::ringEnd(int rank, int channel, int peer, paths::Direction direction) const {
   return graphEnd(search::GraphKind::kRing, rank, channel, peer, direction);
 }

@@ -45,6 +45,8 @@ class NetChoice {
 
   // The first transport that accepts the pair for data in this direction, as seen by `rank`.
   TransportKind transport(int rank, int peer, paths::Direction direction) const;
+  // Whether the receiver of a P2P connection reads the sender's memory, instead of the sender writing into the receiver's.
+  bool reads(int rank, int peer) const;
   // The rank's end of the connection to a neighbour in a ring or a tree; nullopt if the connection needs no
   // NIC.
   std::optional<NetEnd> ringEnd(int rank, int channel, int peer, paths::Direction direction) const;

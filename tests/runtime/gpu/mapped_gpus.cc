@@ -241,6 +241,8 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
   table.facts = [](int of, gpu::DeviceFacts* facts) {
     *facts = {};
     std::strcpy(facts->name, "mapped");
+    if (static_cast<std::size_t>(of) < machine->options.busIds.size())
+      std::strcpy(facts->busId, machine->options.busIds[static_cast<std::size_t>(of)].c_str());
     facts->identity = machine->options.areOne ? 1u : 1u + static_cast<unsigned>(of);
     facts->memoryBytes = machine->options.memoryBytes;
     facts->residentBlocks = machine->options.residentBlocks;

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/gpu/driver.h"
@@ -27,8 +28,9 @@ class MappedGpus {
     int driverVersion = 12040;
     std::size_t memoryBytes = std::size_t{1} << 30;  // of each GPU
     int residentBlocks = 132;
-    bool areOne = false;     // all numbers name one GPU
-    bool reachPeers = true;  // their memory
+    bool areOne = false;              // all numbers name one GPU
+    std::vector<std::string> busIds;  // of the first ones; the others are on no bus
+    bool reachPeers = true;           // their memory
   };
   MappedGpus();
   explicit MappedGpus(const Options& options);

@@ -75,16 +75,26 @@ int referringOf(const MappedGpus::Options& options, bool pool) {
   return gpus.referring();
 }
 
-TEST(GpuBuffers, AreReadByPeersThatReachThem) {
+TEST(GpuBuffers, AreReadByPeersThatShareTheGpu) {
   const Environment environment(variablesOf("Ring", "Simple"));
-  EXPECT_GE(referringOf({}, false), 2);
-  EXPECT_EQ(referringOf({}, true), 0);
-  EXPECT_EQ(referringOf({.reachPeers = false}, false), 0);
-  // Ranks that share a GPU reach everything.
   setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
+  EXPECT_GE(referringOf({.areOne = true}, false), 2);
   EXPECT_GE(referringOf({.areOne = true}, true), 2);
   setenv("NCCL_P2P_DIRECT_DISABLE", "1", 1);
   EXPECT_EQ(referringOf({.areOne = true}, false), 0);
+}
+
+// The plan has GPUs of that generation read over NVLink, and others write.
+TEST(GpuBuffers, AreReadByOtherGpusWhereThePlanHasThemRead) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  const MappedGpus::Options readers{.busIds = {"0000:07:00.0", "0000:0f:00.0"}};
+  setenv("NCCL_TOPO_FILE", XYLEM_SOURCE_DIR "/topologies/dgxa100.xml", 1);
+  EXPECT_GE(referringOf(readers, false), 2);
+  EXPECT_EQ(referringOf(readers, true), 0);
+  const MappedGpus::Options apart{.busIds = readers.busIds, .reachPeers = false};
+  EXPECT_EQ(referringOf(apart, false), 0);
+  unsetenv("NCCL_TOPO_FILE");
+  EXPECT_EQ(referringOf({}, false), 0);
 }
 
 // The ranks are processes with a GPU each, which map each other's memory.
