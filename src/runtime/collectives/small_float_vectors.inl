@@ -51,7 +51,8 @@ struct Vectors<Bfloat16> {
     const auto both = loadVector<Words>(from);
     return {{reinterpret_cast<Floats>(both << 16), reinterpret_cast<Floats>(both & 0xffff0000u)}};
   }
-  // The result is in the upper half of each word; the lower half is undefined.
+  // The result is in the upper half of each word; the lower half is undefined. AVX-512 BF16 has an instruction for this, but it takes
+  // subnormal numbers for zero: results would differ from those of other processors.
   [[gnu::always_inline]] static Words rounded(Floats value) {
     const auto bits = reinterpret_cast<Words>(value);
     const Words up = bits + 0x7fffu + ((bits >> 16) & 1u);
