@@ -152,12 +152,17 @@ TEST_P(Kernels, ShareAJobWithTheHostDevice) {
   for (int round = 0; round < rounds; ++round)
     for (const Protocol protocol : kAllProtocols)
       for (const int ranks : {2, 3, 5}) {
-        const LocalCase c = completed({.collective = GetParam().collective,
-                                       .algorithm = GetParam().algorithm,
-                                       .protocol = protocol,
-                                       .type = static_cast<DataType>(random() % kDataTypes),
-                                       .ranks = ranks},
-                                      random);
+        LocalCase c = completed({.collective = GetParam().collective,
+                                 .algorithm = GetParam().algorithm,
+                                 .protocol = protocol,
+                                 .type = static_cast<DataType>(random() % kDataTypes),
+                                 .ranks = ranks},
+                                random);
+        // A tree's results may take the place of input as each word of LL depends on what was read for it. The thread sanitizer knows
+        // only acquire and release, and the host device's words have neither.
+        if (testing::kThreadSanitizer && GetParam().algorithm == Algorithm::kTree &&
+            protocol == Protocol::kLl)
+          c.inPlace = false;
         check(c, static_cast<unsigned>(random()), [](int rank) { return rank % 2 == 1; });
         if (HasFatalFailure()) return;
       }
