@@ -22,6 +22,8 @@
 // Under LL and LL128 the movers themselves wait for data, word by word or line by line; the waiter waits only for space. Every
 // loop that waits looks at the abort word. A block that gives up posts nothing from then on: its queues cannot be used again.
 
+#include <type_traits>
+
 #include "core/shared_code.h"
 #include "runtime/gpu/block.h"
 #include "runtime/gpu/movers.h"
@@ -273,7 +275,6 @@ class Waiter {
   // they have it (algorithm.h).
   XYLEM_KERNEL const std::byte* referenceOf(const collectives::Instruction& now, std::size_t done) const {
     if (!work_.refers || now.to == 0 || now.changes) return nullptr;
-    // Member by member: a reference to one of the two would put the instruction into memory.
     const bool isOwn = now.from == 0 && !enters(now);
     const collectives::Place place{isOwn ? now.own.buffer : now.out.buffer,
                                    isOwn ? now.own.offset : now.out.offset};

@@ -133,8 +133,8 @@ struct WorkRequest {
   const std::uint32_t* abort = nullptr;
   Report* report = nullptr;
   const std::byte* scalar = nullptr;
-  bool refers = false;  // where all queues allow it
-  bool isPumped = false;
+  bool refers = false;    // as in Work, where all queues allow it
+  bool isPumped = false;  // as in Work
 };
 // Throws Error (ncclInvalidArgument) if a buffer is not aligned to its elements: a GPU cannot read such elements.
 Work workOf(const WorkRequest& request);

@@ -199,7 +199,7 @@ TEST_P(CycleInCheckedMode, OverTwoCommunicatorsIsNamed) {
   EXPECT_THAT(told.texts, Each(AnyOf(namesCycle, HasSubstr("timed out"))));
   EXPECT_THAT(told.codes, Contains(ncclInvalidUsage));
 }
-INSTANTIATE_TEST_SUITE_P(After, CycleInCheckedMode, ::testing::Values("30", "2"), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(After, CycleInCheckedMode, ::testing::Values("30", "3"), [](const auto& info) {
   return info.index == 0 ? "SomeSecondsWithoutChange" : "TheTimeOut";
 });
 

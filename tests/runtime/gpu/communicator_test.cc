@@ -249,6 +249,10 @@ std::string refusal(ncclResult_t got) {
   return ncclGetLastError(nullptr);
 }
 
+void expectAll(const float* values, std::size_t count, float expected) {
+  EXPECT_EQ(std::count(values, values + count, expected), static_cast<std::ptrdiff_t>(count));
+}
+
 // One group of several operations, on several streams, with trees, whose two programs share a channel's queues with rings. None reads
 // what another one writes, as the channels of a group wait for nothing but each their own works.
 TEST(GpuLaunches, OfAGroupAreOneKernelInTheOrderOfItsStreams) {
@@ -294,9 +298,6 @@ TEST(GpuLaunches, OfAGroupAreOneKernelInTheOrderOfItsStreams) {
     }
     for (const cudaStream_t stream : second) gpus.await(stream);
     ranks.await();
-    const auto expectAll = [](const float* values, std::size_t count, float expected) {
-      EXPECT_EQ(std::count(values, values + count, expected), static_cast<std::ptrdiff_t>(count));
-    };
     for (int rank = 0; rank < kRanks; ++rank) {
       const auto r = static_cast<std::size_t>(rank);
       expectAll(data[r], kCount, 2.0f * kRanks * kRanks);
@@ -336,13 +337,11 @@ TEST(GpuLaunches, LetChannelsTakeTurnsOnAGpuWithFewBlocks) {
       }
       ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
       ranks.await();
-      const auto expectAll = [count](const std::vector<float*>& buffers, float expected) {
-        for (const float* const values : buffers)
-          EXPECT_EQ(std::count(values, values + count, expected), static_cast<std::ptrdiff_t>(count));
-      };
-      expectAll(first, 0.0f + 1.0f + 2.0f);
-      expectAll(second, 1.0f);
-      expectAll(third, kRanks - 1.0f);
+      for (std::size_t r = 0; r < kRanks; ++r) {
+        expectAll(first[r], count, 0.0f + 1.0f + 2.0f);
+        expectAll(second[r], count, 1.0f);
+        expectAll(third[r], count, kRanks - 1.0f);
+      }
     }
   }
 }

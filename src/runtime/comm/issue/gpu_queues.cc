@@ -91,7 +91,8 @@ void GpuQueues::useMemoryOf(const QueueSide& side) {
     end.queue = transport::queueIn(end.device.get(), end.queue.stepBytes);
     const Reach way = reach_(side.peer());
     end.references = way.toBuffers && agreed.reads.load(std::memory_order_relaxed) != 0;
-    othersReadBuffers_ = othersReadBuffers_ || (end.references && !way.isOwn);
+    if constexpr (std::is_same_v<QueueSide, transport::SendEnd>)
+      othersReadBuffers_ = othersReadBuffers_ || (end.references && !way.isOwn);
   } else {
     end.device = nullptr;
   }

@@ -122,7 +122,7 @@ class WorkMaker {
     }
   }
 
-  // The item's path as programs, which the caller fills in. One that was there before stays, as clearing it takes longer than that.
+  // The item's path as programs, all of which the caller fills in. Clearing first what a launch before has left would take long.
   static ProgramPath& programPathOf(WorkItem& item) {
     auto* const known = std::get_if<ProgramPath>(&item.path);
     return known != nullptr ? *known : item.path.emplace<ProgramPath>();
