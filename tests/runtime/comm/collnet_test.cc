@@ -189,7 +189,6 @@ TEST(CollNet, IsEnabledByTheConfigurationOfACommunicator) {
         const std::lock_guard lock(environment);
         setenv("NCCL_HOSTID", ("host-" + std::to_string(rank)).c_str(), 1);
         EXPECT_EQ(ncclCommSplit(comm, 0, rank, &part, &config), ncclSuccess);
-        unsetenv("NCCL_HOSTID");
       }
       called.arrive_and_wait();
       ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);

@@ -16,7 +16,9 @@ namespace xylem::testing {
 inline std::vector<RankResult> runOnHosts(
     int hosts, int perHost, const std::function<void(int rank, ncclComm_t&)>& work,
     const std::function<void(int rank)>& setDevice = [](int rank) { cudaSetDevice(rank); }) {
-  static std::mutex environment;
+  // Set before other threads read the environment: setenv may move it when it adds a variable, not when it replaces one.
+  setenv("NCCL_HOSTID", "host-0", 1);
+  std::mutex environment;
   ncclUniqueId id;
   EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess) << ncclGetLastError(nullptr);
   std::vector<RankResult> results(static_cast<std::size_t>(hosts * perHost));
@@ -33,7 +35,6 @@ inline std::vector<RankResult> runOnHosts(
         setDevice(rank);
         setenv("NCCL_HOSTID", ("host-" + std::to_string(rank / perHost)).c_str(), 1);
         result.init = ncclCommInitRank(&comm, hosts * perHost, id, rank);
-        unsetenv("NCCL_HOSTID");
       }
       // Work in the background reads variables, too.
       called.arrive_and_wait();
@@ -46,6 +47,7 @@ inline std::vector<RankResult> runOnHosts(
       }
     });
   for (std::thread& thread : threads) thread.join();
+  unsetenv("NCCL_HOSTID");
   return results;
 }
 
