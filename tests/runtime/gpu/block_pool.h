@@ -1,9 +1,9 @@
 #pragma once
-// The processors of a GPU on the CPU: threads of the operating system that each run one block at a time, and keep its fibers for
-// the next one.
+// The processors of a GPU on the CPU: a few threads of the operating system, which take turns with the blocks that they run. All
+// blocks that have been started run at the same time, so that they may wait for each other.
 //
-//   BlockPool pool(4);                                         // warps of each block
-//   for (Launch& launch : launches) pool.start(i++, launch);   // a block each
+//   BlockPool pool(4);                                                         // warps of each block
+//   for (Launch& launch : launches) pool.start([&](FiberBlock& block, int thread) { ... });
 //   pool.wait();
 
 #include <chrono>
@@ -23,15 +23,18 @@ class BlockPool {
   explicit BlockPool(int warps);
   ~BlockPool();
 
-  // Runs `work` with a block of its own.
-  void start(std::function<void(FiberBlock&)> work);
-  // Returns once all work is done; false if that takes longer than the deadline.
+  // Runs `body` in each thread of a block, and then `done`.
+  void start(FiberBlock::Body body, std::function<void()> done = {});
+  // Returns once all blocks are done; false if that takes longer than the deadline.
   bool waitFor(std::chrono::milliseconds deadline);
   void wait();
 
  private:
+  struct Running;
   struct Processor;
   void run(Processor& processor);
+  void takeNew(Processor& processor);
+  void finish(Processor& processor, Running& ended);
 
   int warps_;
   std::mutex mutex_;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -59,11 +60,20 @@ struct Buffers {
   std::vector<std::byte*> send, receive;
 };
 
+// Making random elements takes longer than the call: calls share those of their type, and each begins elsewhere among them.
 std::vector<std::byte> inputOf(const Call& call, std::mt19937& random) {
+  static std::map<std::pair<DataType, bool>, std::vector<std::byte>> made;
+  const bool isProduct = call.op == static_cast<int>(ReduceOp::kProd);
+  std::vector<std::byte>& elements = made[{call.type, isProduct}];
+  if (elements.empty()) {
+    elements.resize(Buffers::kBytes);
+    const std::size_t bytes = elementBytes(call.type);
+    for (std::size_t at = 0; at < elements.size(); at += bytes)
+      randomElement(call.type, isProduct, random, elements.data() + at);
+  }
+  const auto begin = static_cast<std::ptrdiff_t>(random() % (Buffers::kBytes / 64) * 64);
   std::vector<std::byte> input(Buffers::kBytes);
-  const std::size_t bytes = elementBytes(call.type);
-  for (std::size_t at = 0; at + bytes <= input.size(); at += bytes)
-    randomElement(call.type, call.op == static_cast<int>(ReduceOp::kProd), random, input.data() + at);
+  std::rotate_copy(elements.begin(), elements.begin() + begin, elements.end(), input.begin());
   return input;
 }
 
@@ -127,6 +137,7 @@ std::vector<std::byte> resultOf(const Call& call, Ranks& ranks, Buffers& buffers
   EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
   ranks.await();
   std::vector<std::byte> all;
+  all.reserve(2 * Buffers::kBytes * static_cast<std::size_t>(ranks.count()));
   for (int rank = 0; rank < ranks.count(); ++rank) {
     const auto r = static_cast<std::size_t>(rank);
     if (call.op == kReduceOps) ncclRedOpDestroy(made[r], ranks.comm(rank));

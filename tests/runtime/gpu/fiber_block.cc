@@ -1,12 +1,11 @@
 #include "runtime/gpu/fiber_block.h"
 
-#include <sched.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "runtime/gpu/machine.h"
 
@@ -61,10 +60,8 @@ namespace xylem::testing {
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
-// After this number of pauses, of all its threads together, the block yields; and if none has come to a barrier meanwhile, it
-// sleeps.
-constexpr int kPausesPerYield = 8;
-constexpr int kPausesUntilSleep = 1024;
+// After this number of pauses, of all its threads together, the block gives way.
+constexpr int kPausesPerTurn = 8;
 
 void releaseOrder([[maybe_unused]] void* object) {
 #if defined(XYLEM_THREAD_SANITIZER)
@@ -158,19 +155,22 @@ FiberBlock::~FiberBlock() {
   }
 }
 
-XYLEM_UNSEEN void FiberBlock::run(Body body, void* data) {
-  body_ = body;
-  data_ = data;
-  finished_ = 0;
+XYLEM_UNSEEN void FiberBlock::start(Body body) {
+  body_ = std::move(body);
+  finished_ = pauses_ = next_ = 0;
   for (int i = 0; i < threads_; ++i) fibers_[i].finished = false;
+  releaseOrder(&body_);
+}
+
+XYLEM_UNSEEN bool FiberBlock::resume() {
 #if defined(XYLEM_THREAD_SANITIZER)
   fibers_[threads_].sanitizer = __tsan_get_current_fiber();
 #endif
-  releaseOrder(&body_);
-  startingBlock = this;
-  startingThread = 0;
-  switchTo(threads_, 0);
+  switchTo(threads_, next_);
+  if (finished_ < threads_) return false;
   acquireOrder(&finished_);
+  body_ = nullptr;
+  return true;
 }
 
 // A fiber's first function. It never returns.
@@ -192,7 +192,7 @@ XYLEM_UNSEEN void FiberBlock::enter() {
 XYLEM_UNSEEN void FiberBlock::loop(int self) {
   for (;;) {
     acquireOrder(&body_);
-    body_(*this, self, data_);
+    body_(*this, self);
     releaseOrder(&finished_);
     finish(self);
   }
@@ -290,11 +290,9 @@ XYLEM_UNSEEN void FiberBlock::syncWarp(int self) {
 }
 
 XYLEM_UNSEEN void FiberBlock::pause(int self) {
-  if (++pauses_ % kPausesPerYield == 0) {
-    if (pauses_ < kPausesUntilSleep)
-      sched_yield();
-    else
-      usleep(20);
+  if (++pauses_ % kPausesPerTurn == 0) {
+    next_ = self;
+    switchTo(self, threads_);
   }
   giveWay(self);
 }

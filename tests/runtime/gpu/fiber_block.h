@@ -1,15 +1,18 @@
 #pragma once
 // A block of a GPU on the CPU: its threads are fibers of one thread of the operating system, which takes them in turn. Barriers,
-// votes and shuffles are as on a GPU; a fiber that waits for something outside of the block calls pause().
+// votes and shuffles are as on a GPU; a fiber that waits for something outside of the block calls pause(), and then the block
+// gives way to others of that thread.
 //
-//   FiberBlock block(4);                                           // warps
-//   block.run([](FiberBlock& b, int thread, void* data) { ... }, data);
+//   FiberBlock block(4);                                      // warps
+//   block.start([](FiberBlock& b, int thread) { ... });       // each of its threads will do this
+//   while (!block.resume()) {}
 //
 // The thread sanitizer takes fibers for threads and sees only the order that barriers give them, so it finds data races between
 // the threads of a block although they never run at the same time.
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace xylem::testing {
@@ -17,7 +20,7 @@ namespace xylem::testing {
 class FiberBlock {
  public:
   static constexpr int kLanes = 8;
-  using Body = void (*)(FiberBlock& block, int thread, void* data);
+  using Body = std::function<void(FiberBlock& block, int thread)>;
 
   explicit FiberBlock(int warps);
   ~FiberBlock();
@@ -25,8 +28,13 @@ class FiberBlock {
   FiberBlock& operator=(const FiberBlock&) = delete;
 
   int threads() const { return threads_; }
-  // Runs `body` in every thread of the block and returns when all have returned.
-  void run(Body body, void* data);
+  // From the next resume() on, every thread of the block runs `body`.
+  void start(Body body);
+  // Goes on with them, always in the same thread of the operating system. Returns true when all have returned, and false when they
+  // wait for something outside of the block.
+  bool resume();
+  // How often its threads have waited for something outside of the block since one of them came to a barrier.
+  int pauses() const { return pauses_; }
 
   // For fibers; `self` is the thread of the block that calls.
   void arrive(int self, int barrier, int threads);
@@ -34,7 +42,7 @@ class FiberBlock {
   void syncWarp(int self);
   // The values of all threads of the warp, which all have to call it.
   const std::uint64_t* exchange(int self, std::uint64_t value);
-  // Lets other fibers run, and now and then other threads of the operating system.
+  // Lets other fibers run, and now and then other blocks.
   void pause(int self);
 
  private:
@@ -52,12 +60,12 @@ class FiberBlock {
   int threads_;
   int finished_ = 0;
   int pauses_ = 0;
-  Body body_ = nullptr;
-  void* data_ = nullptr;
+  int next_ = 0;  // the fiber that resume() goes on with
+  Body body_;
   std::unique_ptr<Fiber[]> ownFibers_;
   std::unique_ptr<BarrierState[]> ownBarriers_;
   std::unique_ptr<Warp[]> ownWarps_;
-  // The same without an access that the thread sanitizer would see. The last fiber is the caller of run().
+  // The same without an access that the thread sanitizer would see. The last fiber is the caller of resume().
   Fiber* fibers_;
   BarrierState* barriers_;
   Warp* warps_;

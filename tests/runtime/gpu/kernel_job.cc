@@ -38,12 +38,6 @@ std::vector<gpu::QueueEnd> endsOf(std::span<End* const> ends, Protocol protocol,
   return all;
 }
 
-struct BlockCall {
-  gpu::Block* shared;
-  const gpu::Work* work;
-  std::atomic<long>* turns;
-};
-
 }  // namespace
 
 BlockPool& blockPool() {
@@ -51,16 +45,11 @@ BlockPool& blockPool() {
   return pool;
 }
 
-void runOn(FiberBlock& block, const gpu::Work& work, std::atomic<long>* turns) {
-  const auto shared = std::make_unique<gpu::Block>();
-  BlockCall call{shared.get(), &work, turns};
-  block.run(
-      [](FiberBlock& fibers, int thread, void* data) {
-        const auto& of = *static_cast<const BlockCall*>(data);
-        CpuMachine machine(fibers, thread, of.turns);
-        gpu::runBlock(machine, *of.shared, *of.work);
-      },
-      &call);
+void startBlock(const gpu::Work& work, std::atomic<long>* turns) {
+  blockPool().start([shared = std::make_shared<gpu::Block>(), work, turns](FiberBlock& block, int thread) {
+    CpuMachine machine(block, thread, turns);
+    gpu::runBlock(machine, *shared, work);
+  });
 }
 
 KernelJob::KernelJob(const LocalCase& c, const LocalJob& job, const IsOnHost& isOnHost) {
@@ -98,7 +87,7 @@ void KernelJob::addBlock(const LocalCase& c, const LocalJob::Part& part) {
 void KernelJob::startAll() {
   for (Launch& launch : launches_) {
     launch.report = {};
-    blockPool().start([this, &launch](FiberBlock& block) { runOn(block, launch.work, &turnsLeft_); });
+    startBlock(launch.work, &turnsLeft_);
   }
 }
 

@@ -57,7 +57,7 @@ class KernelJob {
 
 // The pool that all tests of a process share.
 BlockPool& blockPool();
-// Runs a block.
-void runOn(FiberBlock& block, const gpu::Work& work, std::atomic<long>* turns = nullptr);
+// Starts a block of it.
+void startBlock(const gpu::Work& work, std::atomic<long>* turns = nullptr);
 
 }  // namespace xylem::testing

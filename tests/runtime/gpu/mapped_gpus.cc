@@ -167,12 +167,6 @@ Status dropPiece(void* memory, bool unmaps) {
   return kDone;
 }
 
-struct LaneCall {
-  gpu::Block* shared;
-  const std::byte* table;
-  int lane;
-};
-
 void countReferring(const std::byte* table, int lanes) {
   for (int i = 0; i < lanes; ++i) {
     const gpu::Lane& lane = reinterpret_cast<const gpu::Lane*>(table)[i];
@@ -185,19 +179,13 @@ void runLanes(const std::byte* table, int count) {
   countReferring(table, count);
   std::latch done(count);
   for (int i = 0; i < count; ++i)
-    blockPool().start([&done, table, i](FiberBlock& block) {
-      const auto shared = std::make_unique<gpu::Block>();
-      LaneCall call{shared.get(), table, i};
-      block.run(
-          [](FiberBlock& fibers, int thread, void* data) {
-            const auto& of = *static_cast<const LaneCall*>(data);
-            CpuMachine cpu(fibers, thread, nullptr);
-            gpu::runLane(cpu, *of.shared, reinterpret_cast<const gpu::Lane*>(of.table)[of.lane],
-                         reinterpret_cast<std::uintptr_t>(of.table));
-          },
-          &call);
-      done.count_down();
-    });
+    blockPool().start(
+        [table, i, shared = std::make_shared<gpu::Block>()](FiberBlock& block, int thread) {
+          CpuMachine cpu(block, thread, nullptr);
+          gpu::runLane(cpu, *shared, reinterpret_cast<const gpu::Lane*>(table)[i],
+                       reinterpret_cast<std::uintptr_t>(table));
+        },
+        [&done] { done.count_down(); });
   done.wait();
 }
 

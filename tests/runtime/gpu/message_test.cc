@@ -61,7 +61,7 @@ struct Wire {
     request.protocol = protocol;
     request.abort = &abort;
     request.report = &report[side];
-    blockPool().start([work = workOf(request)](testing::FiberBlock& block) { testing::runOn(block, work); });
+    testing::startBlock(workOf(request));
   }
 };
 

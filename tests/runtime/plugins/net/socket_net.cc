@@ -15,9 +15,17 @@
 namespace test_net {
 namespace {
 
+constexpr int kBufferBytes = 64 << 10;
+
 std::atomic<int> alive{0};
 
-int nonBlockingSocket() { return socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
+// Its buffers are small, so that a test has soon sent as much as fits.
+int nonBlockingSocket() {
+  const int made = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  for (const int buffer : {SO_SNDBUF, SO_RCVBUF})
+    setsockopt(made, SOL_SOCKET, buffer, &kBufferBytes, sizeof kBufferBytes);
+  return made;
+}
 
 }  // namespace
 
