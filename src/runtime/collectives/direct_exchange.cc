@@ -42,11 +42,13 @@ bool allCanRead(const Meeting& meeting) {
 }  // namespace
 
 DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers,
-                               bool oneProcess, bool oversubscribed, const transport::CopyChoices& choices)
+                               bool oneProcess, bool oversubscribed, const transport::CopyChoices& choices,
+                               transport::TellChange tell)
     : meeting_(rank, mailbox, std::move(peers)),
       reach_(meeting_, oneProcess),
       oversubscribed_(oversubscribed),
       choices_(choices),
+      tell_(std::move(tell)),
       readable_(allCanRead(meeting_)),
       staged_(choices.piece),
       mapped_(choices.streamExchange) {
@@ -120,8 +122,11 @@ void DirectExchange::begin(Way way) {
 // again for each further stage.
 DirectExchange::Outcome DirectExchange::step() {
   const Outcome outcome = advance();
-  if (outcome == Outcome::kDone && tells() && (way_ == Way::kStaged || way_ == Way::kRead))
-    timedWays().took(blockBytes(work_), way_ == Way::kRead, std::chrono::steady_clock::now() - begun_);
+  if (outcome == Outcome::kDone && tells() && (way_ == Way::kStaged || way_ == Way::kRead)) {
+    const auto change =
+        timedWays().took(blockBytes(work_), way_ == Way::kRead, std::chrono::steady_clock::now() - begun_);
+    if (change && tell_) tell_(name(work_.function), *change);
+  }
   return outcome;
 }
 

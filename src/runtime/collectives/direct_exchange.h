@@ -43,9 +43,11 @@ class DirectExchange {
   enum class Outcome { kDone, kAdvanced, kWouldBlock, kDeclined };
 
   // `peers`: by rank; the entry of `rank` itself is not used. `oneProcess`: all ranks are in one process.
-  // `oversubscribed`: the host has more ranks than cores. It and `choices` are the same on all ranks.
+  // `oversubscribed`: the host has more ranks than cores. It and `choices` are the same on all ranks. `tell`, if it is not empty,
+  // hears on one rank how data is moved from now on, in the thread that calls step().
   DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers, bool oneProcess,
-                 bool oversubscribed, const transport::CopyChoices& choices = {});
+                 bool oversubscribed, const transport::CopyChoices& choices = {},
+                 transport::TellChange tell = {});
   DirectExchange(const DirectExchange&) = delete;
   DirectExchange& operator=(const DirectExchange&) = delete;
 
@@ -91,6 +93,7 @@ class DirectExchange {
   const BufferReach reach_;
   const bool oversubscribed_;
   const transport::CopyChoices choices_;
+  const transport::TellChange tell_;
   const bool readable_;  // all other ranks can read this one's memory
   // By function: what this rank has timed, the second way being read; and by WaysBySize::indexOf, what all ranks were told:
   // whether the next operation is read.

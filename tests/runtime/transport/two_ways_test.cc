@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "runtime/transport/choices/message_ways.h"
 
@@ -31,6 +33,20 @@ TEST(TwoWays, TakesTheFasterOneForGood) {
     const int second = run(ways, 10000, [&](bool way) { return way == begins ? 3000 : 2000; });
     EXPECT_LT(begins ? second : 10000 - second, 300);
   }
+}
+
+TEST(TwoWays, AChangeHasTheTimesOfBothWays) {
+  TwoWays ways;
+  std::vector<WayChange> changes;
+  for (int i = 0; i < 1000; ++i) {
+    const bool second = ways.second();
+    if (const auto change = ways.took(second, nanoseconds(second ? 8100 : 33000))) changes.push_back(*change);
+  }
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_TRUE(changes[0].second);
+  changes[0].bytes = 65536;
+  EXPECT_EQ(changeText("AllGather", changes[0]),
+            "AllGather of 65536 bytes: read from now on, which took 8.1 us; staged 33.0 us");
 }
 
 TEST(TwoWays, FollowsAMachineThatChanges) {
@@ -80,19 +96,26 @@ TEST(WaysBySize, EachPowerOfTwoHasItsOwn) {
   EXPECT_FALSE(ways.second((1 << 20) - 1));
   EXPECT_TRUE(ways.second(1 << 20));
   EXPECT_TRUE(ways.second(std::uint64_t{1} << 40));
+  std::vector<WayChange> changes;
   for (int i = 0; i < 1000; ++i) {
     // As fast per byte.
     const std::uint64_t bytes = 8192 + static_cast<std::uint64_t>(i) * 8;
     const bool second = ways.second(bytes);
-    ways.took(bytes, second, nanoseconds(bytes * (second ? 1 : 2)));
+    if (const auto change = ways.took(bytes, second, nanoseconds(bytes * (second ? 1 : 2))))
+      changes.push_back(*change);
   }
   EXPECT_TRUE(ways.second(8192));
   EXPECT_FALSE(ways.second(16384));
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].bytes, 8192u);
+  EXPECT_EQ(changes[0].now, nanoseconds(8192));
 }
 
 // Two ranks that send each other messages of a size, or one that sends to the other.
 struct RankPair {
-  explicit RankPair(const CopyChoices& choices) : low(choices, true), high(choices, false) {}
+  explicit RankPair(const CopyChoices& choices)
+      : low(choices, true, [this](std::string_view what, const WayChange&) { told.emplace_back(what); }),
+        high(choices, false, [this](std::string_view what, const WayChange&) { told.emplace_back(what); }) {}
 
   // A message each way at the same time; `time`: of both, by the ways to the higher and to the lower rank.
   void exchange(std::uint64_t bytes, const std::function<long(bool up, bool down)>& time) {
@@ -114,6 +137,7 @@ struct RankPair {
   MessageWays low, high;
   std::uint32_t toldLow = 0, toldHigh = 0;  // by the other rank
   bool up = false, down = false;            // the last messages were read
+  std::vector<std::string> told;            // changes of both
 };
 
 TEST(MessageWays, BothDirectionsOfAnExchangeGoTheSameWay) {
@@ -132,6 +156,7 @@ TEST(MessageWays, BothDirectionsOfAnExchangeGoTheSameWay) {
   machine(2700, 7000);
   EXPECT_FALSE(pair.up || pair.down);
   EXPECT_LT(differed, 300);
+  EXPECT_EQ(pair.told, (std::vector<std::string>{"messages to and from", "messages to and from"}));
 }
 
 TEST(MessageWays, TheReceiverDecidesIfMessagesGoOneWay) {
@@ -143,6 +168,8 @@ TEST(MessageWays, TheReceiverDecidesIfMessagesGoOneWay) {
   for (int i = 0; i < 300; ++i) pair.sendDown(1 << 20, [](bool read) { return read ? 2000 : 9000; });
   EXPECT_TRUE(pair.down);
   EXPECT_FALSE(pair.high.sends(16384, pair.toldHigh));
+  EXPECT_FALSE(pair.told.empty());
+  for (const std::string& what : pair.told) EXPECT_EQ(what, "messages from");
 }
 
 TEST(MessageWays, TheyBeginWithTheChoices) {

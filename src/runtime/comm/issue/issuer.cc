@@ -95,10 +95,10 @@ Choices makeChoices(const JobRoster& roster, const CommPlan& plan, const Wiring&
 }
 
 std::optional<Mailboxes> makeMailboxes(const JobRoster& roster, const CommPlan& plan, Wiring& wiring,
-                                       PeerWatch& watch) {
+                                       PeerWatch& watch, const Logger& log) {
   if (!Mailboxes::possible(roster.peers, plan.choice)) return std::nullopt;
   return std::optional<Mailboxes>(std::in_place, roster.rank, roster.peers, roster.ownCores().oversubscribed,
-                                  plan.copies.choices, wiring.transports(), watch);
+                                  plan.copies.choices, wiring.transports(), watch, log);
 }
 
 std::optional<CallCheck> makeCheck(const JobRoster& roster, Wiring& wiring) {
@@ -150,7 +150,7 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
       choiceLog_(request.log, roster.rank),
       transfers_(plan.plan, plan.choice, rank_, plan.channels, checked_, request.settings,
                  wiring.transports(), watches.peers, *request.log),
-      mailboxes_(makeMailboxes(roster, plan, wiring, watches.peers)),
+      mailboxes_(makeMailboxes(roster, plan, wiring, watches.peers, *request.log)),
       check_(makeCheck(roster, wiring)),
       profiling_(wiring.observe(plugins::findProfiler(
           request.settings,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/comm/join/host_copies.h"
 #include "runtime/comm/join/transports.h"
 
 namespace xylem::comm {
@@ -29,7 +30,8 @@ bool Mailboxes::possible(std::span<const PeerInfo> peers, const connect::NetChoi
 }
 
 Mailboxes::Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscribed,
-                     const transport::CopyChoices& copies, const Transports& transports, PeerWatch& watch)
+                     const transport::CopyChoices& copies, const Transports& transports, PeerWatch& watch,
+                     const Logger& log)
     : rank_(rank),
       ranks_(static_cast<int>(peers.size())),
       oneProcess_(
@@ -38,7 +40,8 @@ Mailboxes::Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscri
       oversubscribed_(oversubscribed),
       copies_(copies),
       transports_(transports),
-      watch_(watch) {}
+      watch_(watch),
+      log_(log) {}
 
 // Opens a connection to every other rank, each of which passes the memory of the peer's mailbox, and makes
 // the exchange once all have done so.
@@ -71,7 +74,7 @@ bool Mailboxes::connect() {
                                : collectives::DirectPeer{});
   memory_->closeFd();
   exchange_.emplace(rank_, *reinterpret_cast<transport::Mailbox*>(memory_->data()), std::move(peers),
-                    oneProcess_, oversubscribed_, copies_);
+                    oneProcess_, oversubscribed_, copies_, loggingChanges(log_));
   return true;
 }
 

@@ -2,9 +2,10 @@
 
 namespace xylem::transport {
 
-MessageWays::MessageWays(const CopyChoices& choices, bool decides)
+MessageWays::MessageWays(const CopyChoices& choices, bool decides, TellChange tell)
     : choices_(choices),
       decides_(decides),
+      tell_(std::move(tell)),
       timed_([&](std::uint64_t bytes) { return choices.reads(bytes); }) {
   for (std::size_t size = 0; size < WaysBySize::kSizes; ++size)
     if (timed_.second(WaysBySize::kLeast << size)) tells_ |= std::uint32_t{1} << size;
@@ -32,12 +33,14 @@ std::uint32_t MessageWays::received(std::uint64_t bytes, bool read, std::chrono:
   received_[size] = kBothWays;
   const bool bothWays = sent_[size] > 0;
   if (bothWays) --sent_[size];
+  std::optional<WayChange> change;
   if (decides_ || !bothWays) {
-    timed_.took(bytes, read, time);
+    change = timed_.took(bytes, read, time);
     const std::uint32_t bit = std::uint32_t{1} << size;
     tells_ = kTold | (timed_.second(bytes) ? tells_ | bit : tells_ & ~bit);
   }
   busy_.clear(std::memory_order_release);
+  if (change && tell_) tell_(bothWays ? "messages to and from" : "messages from", *change);
   return tells_;
 }
 

@@ -2,7 +2,7 @@
 // How the messages of a pair of ranks go that the receiver cannot map: staged in their queue, or read through the kernel. Each rank
 // has one object for a connection, for both directions; several threads may use it.
 //
-//   MessageWays ways(choices, mine < theirs);
+//   MessageWays ways(choices, mine < theirs, tell);
 //   if (ways.sends(bytes, told)) ...                       // the sender: this message is read
 //   told = ways.received(bytes, wasRead, duration);        // the receiver; the sender gets to know `told`
 //
@@ -22,8 +22,9 @@ namespace xylem::transport {
 
 class MessageWays {
  public:
-  // `decides`: this rank does, for messages that go both ways; the peer does not. Their first way is that of the choices.
-  MessageWays(const CopyChoices& choices, bool decides);
+  // `decides`: this rank does, for messages that go both ways; the peer does not. Their first way is that of the choices. `tell`, if
+  // it is not empty, hears of changes of "messages from" the peer or "messages to and from" it, in whichever thread receives.
+  MessageWays(const CopyChoices& choices, bool decides, TellChange tell = {});
 
   // Whether the next message to the peer is read. `told`: what the peer's received() returned last; 0 if nothing.
   bool sends(std::uint64_t bytes, std::uint32_t told);
@@ -40,6 +41,7 @@ class MessageWays {
 
   const CopyChoices choices_;
   const bool decides_;
+  const TellChange tell_;
   std::atomic_flag busy_;  // a thread that would have to wait does without
   WaysBySize timed_;
   std::atomic<std::uint32_t> tells_{0};

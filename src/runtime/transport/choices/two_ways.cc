@@ -1,21 +1,23 @@
 #include "runtime/transport/choices/two_ways.h"
 
+#include <fmt/core.h>
+
 namespace xylem::transport {
 
-void TwoWays::took(bool second, Time time) {
-  if (second != this->second()) return;
+std::optional<WayChange> TwoWays::took(bool second, Time time) {
+  if (second != this->second()) return {};
   if (trying_) {
     if (++tries_ == 2 || (tries_ > 2 && time < tried_)) tried_ = time;
-    if (tries_ == kTries) decide();
-    return;
+    return tries_ == kTries ? decide() : std::nullopt;
   }
   latest_[counted_++ % latest_.size()] = time;
-  if (--untilTrial_ > 0) return;
+  if (--untilTrial_ > 0) return {};
   trying_ = true;
   tries_ = 0;
+  return {};
 }
 
-void TwoWays::decide() {
+std::optional<WayChange> TwoWays::decide() {
   trying_ = false;
   const Time least = *std::min_element(latest_.begin(), latest_.end());
   const double slower =
@@ -25,12 +27,22 @@ void TwoWays::decide() {
     usual_ = !usual_;
     promising_ = false;
     untilTrial_ = kInterval;
-    return;
+    return WayChange{.second = usual_, .before = least, .now = tried_};
   }
   promising_ = faster;
   untilTrial_ = faster ? kConfirming
                        : static_cast<std::uint32_t>(
                              std::min<double>(kLongestInterval, kInterval * std::max(1.0, slower * slower)));
+  return {};
+}
+
+std::string changeText(std::string_view what, const WayChange& change) {
+  const auto microseconds = [](std::chrono::nanoseconds time) {
+    return static_cast<double>(time.count()) / 1000;
+  };
+  return fmt::format("{} of {} bytes: {} from now on, which took {:.1f} us; {} {:.1f} us", what, change.bytes,
+                     change.second ? "read" : "staged", microseconds(change.now),
+                     change.second ? "staged" : "read", microseconds(change.before));
 }
 
 }  // namespace xylem::transport

@@ -4,7 +4,7 @@
 //
 //   TwoWays ways(false);                                  // begins with the first
 //   const bool second = ways.second();                    // the way of the next operation
-//   ways.took(second, duration);                          // how long it took
+//   const auto changed = ways.took(second, duration);     // how long it took; the times, if it is the other way from now on
 //
 // Now and then three operations take the other way, more seldom the slower that was: trials cost about a hundredth of the time.
 // The least time counts, as whatever disturbs an operation makes it longer. The other way is taken for good if it was clearly
@@ -17,20 +17,32 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace xylem::transport {
+
+// Data of this size is moved in another way from now on: what both ways took.
+struct WayChange {
+  bool second = false;  // the new way
+  std::uint64_t bytes = 0;
+  std::chrono::nanoseconds before{}, now{};
+};
 
 class TwoWays {
  public:
   explicit TwoWays(bool second = false) : usual_(second) {}
 
   bool second() const { return usual_ != trying_; }
-  // An operation in one of the ways has taken this long. It does not count if it began before the way changed.
-  void took(bool second, std::chrono::nanoseconds time);
+  // An operation in one of the ways has taken this long. It does not count if it began before the way changed. Returns what was
+  // measured if the other way is the usual one from now on.
+  std::optional<WayChange> took(bool second, std::chrono::nanoseconds time);
 
  private:
   using Time = std::chrono::nanoseconds;
-  void decide();
+  std::optional<WayChange> decide();
 
   static constexpr std::uint32_t kInterval = 64, kLongestInterval = 16384;  // operations between trials
   static constexpr std::uint32_t kFirst = 4, kConfirming = 2;  // before the first trial, before a second
@@ -62,12 +74,15 @@ class WaysBySize {
     return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes / kLeast)) - 1, kSizes - 1);
   }
   bool second(std::uint64_t bytes) const { return ways_[indexOf(bytes)].second(); }
-  // Data of this size has taken this long in one of the ways. Sizes of one power of two are compared by their times per byte.
-  void took(std::uint64_t bytes, bool second, std::chrono::nanoseconds time) {
+  // Data of this size has taken this long in one of the ways. Sizes of one power of two are compared by their times per byte. A
+  // change, if there is one, has the times of the power of two.
+  std::optional<WayChange> took(std::uint64_t bytes, bool second, std::chrono::nanoseconds time) {
     const std::size_t index = indexOf(bytes);
     const double share = static_cast<double>(kLeast << index) / static_cast<double>(bytes);
-    ways_[index].took(second,
-                      std::chrono::nanoseconds(std::llround(share * static_cast<double>(time.count()))));
+    std::optional<WayChange> change = ways_[index].took(
+        second, std::chrono::nanoseconds(std::llround(share * static_cast<double>(time.count()))));
+    if (change) change->bytes = kLeast << index;
+    return change;
   }
 
   static constexpr std::uint64_t kLeast = std::uint64_t{8} << 10;
@@ -76,5 +91,11 @@ class WaysBySize {
  private:
   std::array<TwoWays, kSizes> ways_;
 };
+
+// Called for each change, with what is moved ("AllGather"). The second way is to be read through the kernel.
+using TellChange = std::function<void(std::string_view what, const WayChange& change)>;
+
+// "AllGather of 65536 bytes: read from now on, which took 8.1 us; staged 33.0 us"
+std::string changeText(std::string_view what, const WayChange& change);
 
 }  // namespace xylem::transport

@@ -54,7 +54,7 @@ bool readProcess(pid_t process, std::uint64_t address, std::byte* out, std::size
 LocalPeerMemory::LocalPeerMemory(PeerSession& session, const Reach& reach)
     : session_(session), reach_(reach) {
   if (reach.choices.adapt != 0 && reach.peerReads && reach.reads && !reach.sameProcess)
-    ways_ = std::make_unique<MessageWays>(reach.choices, reach.decides);
+    ways_ = std::make_unique<MessageWays>(reach.choices, reach.decides, reach.tell);
 }
 
 bool LocalPeerMemory::readsMessage(std::uint64_t bytes, std::uint32_t told) {

@@ -38,6 +38,7 @@ class LocalPeerMemory : public PeerMemory {
     CopyChoices choices{};   // those of all ranks of the host
     bool reads = false;      // we can read the peer's likewise
     bool decides = false;    // of the two ranks this one decides how messages go that they exchange
+    TellChange tell{};       // hears how messages go from now on
   };
   LocalPeerMemory(PeerSession& session, const Reach& reach);
 

@@ -27,7 +27,7 @@ constexpr int kYieldingChecks = 200;
 class LocalConnection : public Connection {
  public:
   LocalConnection(const ConnectionRequest& request, ChannelKind kind, const Peer& self, const Peer& peer,
-                  const StepBytes& stepBytes, const CopyChoices& choices,
+                  const StepBytes& stepBytes, const CopyChoices& choices, const TellChange& tell,
                   std::shared_ptr<PeerSession> session)
       : Connection(request.peer),
         request_(request),
@@ -36,6 +36,7 @@ class LocalConnection : public Connection {
         other_(peer),
         stepBytes_(stepBytes),
         choices_(choices),
+        tell_(tell),
         channel_(std::move(session), {request.purpose, kind}) {}
   // Tells the peer that this rank closes the connection.
   ~LocalConnection() override;
@@ -63,6 +64,7 @@ class LocalConnection : public Connection {
   const Peer other_;
   const StepBytes stepBytes_;
   const CopyChoices choices_;
+  const TellChange tell_;
 
   SessionChannel channel_;
   std::optional<LocalDialogue> dialogue_;
@@ -118,6 +120,11 @@ void LocalConnection::makeEnds() {
   const auto queue = [this](const SharedMemory* memory, std::size_t index) {
     return queueIn(memory->data() + index * queueBytes(stepBytes_), stepBytes_);
   };
+  TellChange tellWhose;
+  if (tell_)
+    tellWhose = [this](std::string_view what, const WayChange& change) {
+      tell_(fmt::format("{} rank {}", what, peer()), change);
+    };
   if (kind_ == ChannelKind::kP2p)
     memory_ = &peerMemory_.emplace(channel_.session(),
                                    LocalPeerMemory::Reach{.sameProcess = sameProcess(),
@@ -125,7 +132,8 @@ void LocalConnection::makeEnds() {
                                                           .process = sameProcess() ? -1 : otherPid(),
                                                           .choices = choices_,
                                                           .reads = dialogue_->reads(),
-                                                          .decides = self_.rank < other_.rank});
+                                                          .decides = self_.rank < other_.rank,
+                                                          .tell = std::move(tellWhose)});
   if (request_.mailbox) mailbox_ = reinterpret_cast<const Mailbox*>(outgoing->data());
   for (std::size_t i = 0; i < request_.sends.size(); ++i)
     senders_.push_back(std::make_unique<SendEnd>(peer(), queue(outgoing, i), memory_));
@@ -194,7 +202,7 @@ Viability P2pTransport::isViable(const Peer& self, const Peer& other) const {
 
 std::unique_ptr<Connection> LocalTransport::open(const ConnectionRequest& request, const Peer& peer) {
   return std::make_unique<LocalConnection>(request, kind_, sessions().self(), peer, stepBytes_, choices_,
-                                           sessions().with(peer));
+                                           tell_, sessions().with(peer));
 }
 
 }  // namespace xylem::transport

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "runtime/transport/choices/copy_choices.h"
+#include "runtime/transport/choices/two_ways.h"
 #include "runtime/transport/session/peer_sessions.h"
 #include "runtime/transport/transport.h"
 
@@ -22,16 +23,18 @@ class LocalTransport : public Transport {
 
  protected:
   LocalTransport(ChannelKind kind, std::shared_ptr<PeerSessions> sessions, std::size_t bufferBytes,
-                 const CopyChoices& choices)
+                 const CopyChoices& choices, TellChange tell)
       : Transport(std::move(sessions)),
         kind_(kind),
         stepBytes_(stepBytesFor(bufferBytes)),
-        choices_(choices) {}
+        choices_(choices),
+        tell_(std::move(tell)) {}
 
  private:
   const ChannelKind kind_;
   const StepBytes stepBytes_;
   const CopyChoices choices_;
+  const TellChange tell_;
 };
 
 // The transport `P2P`: shared data is not copied. In one process the peer gets its address; the peer maps
@@ -40,9 +43,10 @@ class LocalTransport : public Transport {
 class P2pTransport : public LocalTransport {
  public:
   // `bufferBytes`: of all slots of a queue together (NCCL_BUFFSIZE); all ranks must pass the same.
-  // `choices`: those of all ranks of the host.
-  P2pTransport(std::shared_ptr<PeerSessions> sessions, std::size_t bufferBytes, const CopyChoices& choices)
-      : LocalTransport(ChannelKind::kP2p, std::move(sessions), bufferBytes, choices) {}
+  // `choices`: those of all ranks of the host. `tell` is called for changes while ranks run.
+  P2pTransport(std::shared_ptr<PeerSessions> sessions, std::size_t bufferBytes, const CopyChoices& choices,
+               TellChange tell = {})
+      : LocalTransport(ChannelKind::kP2p, std::move(sessions), bufferBytes, choices, std::move(tell)) {}
   std::string_view name() const override { return "P2P"; }
   Viability isViable(const Peer& self, const Peer& other) const override;
 };
@@ -51,7 +55,7 @@ class P2pTransport : public LocalTransport {
 class ShmTransport : public LocalTransport {
  public:
   ShmTransport(std::shared_ptr<PeerSessions> sessions, std::size_t bufferBytes)
-      : LocalTransport(ChannelKind::kShm, std::move(sessions), bufferBytes, {}) {}
+      : LocalTransport(ChannelKind::kShm, std::move(sessions), bufferBytes, {}, {}) {}
   std::string_view name() const override { return "SHM"; }
 };
 
