@@ -47,7 +47,7 @@ set(CPACK_COMPONENT_DEV_DESCRIPTION "collective communication with NCCL's API, o
 set(CPACK_DEBIAN_DOC_PACKAGE_NAME xylem-doc)
 set(CPACK_DEBIAN_DOC_PACKAGE_SECTION doc)
 set(CPACK_DEBIAN_DOC_PACKAGE_ARCHITECTURE all)
-# CPack would ask of each of their files whether it needs libraries: none does.
+# CPack would look which libraries each file of documentation or for developers needs: none does.
 set(CPACK_DEBIAN_DOC_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_COMPONENT_DOC_DESCRIPTION "collective communication with NCCL's API, on any machine: documentation

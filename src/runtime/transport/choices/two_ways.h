@@ -24,10 +24,10 @@
 
 namespace xylem::transport {
 
-// Data of this size is moved in another way from now on: what both ways took.
+// Data of a power of two of bytes, up to twice as much, is moved in another way from now on: what both ways took.
 struct WayChange {
-  bool second = false;  // the new way
-  std::uint64_t bytes = 0;
+  bool second = false;      // the new way
+  std::uint64_t bytes = 0;  // the power of two, if data has sizes
   std::chrono::nanoseconds before{}, now{};
 };
 
