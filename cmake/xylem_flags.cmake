@@ -87,9 +87,11 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
 endif()
 
 # Link-time optimization needs GCC's own linker; everything else takes a faster one if it is installed.
-find_program(XYLEM_MOLD mold)
+# (A cross compiler finds mold only under a name of its own.)
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=mold XYLEM_HAS_MOLD)
 set(linker "")
-if(XYLEM_MOLD)
+if(XYLEM_HAS_MOLD)
   set(linker -fuse-ld=mold)
 endif()
 if(XYLEM_LINK_OPTIMIZATION)

@@ -12,38 +12,12 @@
 #include <thread>
 
 #include "host/cuda_runtime.h"
+#include "runtime/api/other_process.h"
 
 namespace {
 
 constexpr std::size_t kBytes = 100000;
 constexpr const char* kVariable = "XYLEM_TEST_IPC_HANDLES";
-
-template <typename Handle>
-std::string hex(const Handle& handle) {
-  std::string text;
-  char digits[3];
-  for (const char byte : handle.reserved) {
-    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
-    text += digits;
-  }
-  return text;
-}
-
-template <typename Handle>
-Handle fromHex(const std::string& text) {
-  Handle handle{};
-  for (std::size_t i = 0; i < sizeof handle.reserved; ++i)
-    handle.reserved[i] = static_cast<char>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
-  return handle;
-}
-
-// Runs this program once more, with only the test that is the other process; its exit status.
-int runPeer(const std::string& handles) {
-  const std::string command = std::string(kVariable) + "=" + handles +
-                              " /proc/$PPID/exe --gtest_also_run_disabled_tests "
-                              "--gtest_filter=CudaIpc.DISABLED_ThePeer >/dev/null 2>&1";
-  return std::system(command.c_str());
-}
 
 TEST(CudaIpc, AnotherProcessWritesIntoMemoryAndRecordsAnEvent) {
   char* memory = nullptr;
@@ -56,7 +30,10 @@ TEST(CudaIpc, AnotherProcessWritesIntoMemoryAndRecordsAnEvent) {
   EXPECT_EQ(cudaEventQuery(event), cudaSuccess);
   ASSERT_EQ(cudaIpcGetMemHandle(&memoryHandle, memory + 77), cudaSuccess) << "of the whole allocation";
   ASSERT_EQ(cudaIpcGetEventHandle(&eventHandle, event), cudaSuccess);
-  EXPECT_EQ(runPeer(hex(memoryHandle) + hex(eventHandle)), 0);
+  EXPECT_EQ(xylem::testing::runOtherProcess(
+                "CudaIpc.DISABLED_ThePeer", kVariable,
+                xylem::testing::hexOf(memoryHandle.reserved) + xylem::testing::hexOf(eventHandle.reserved)),
+            0);
   EXPECT_EQ(cudaEventSynchronize(event), cudaSuccess) << "recorded over there";
   EXPECT_EQ(memory[0], 'b');
   EXPECT_EQ(memory[kBytes - 1], 'z');
@@ -71,7 +48,10 @@ TEST(CudaIpc, AnotherProcessWritesIntoMemoryAndRecordsAnEvent) {
 TEST(CudaIpc, DISABLED_ThePeer) {
   const char* handles = std::getenv(kVariable);
   ASSERT_NE(handles, nullptr);
-  const auto handle = fromHex<cudaIpcMemHandle_t>(handles);
+  cudaIpcMemHandle_t handle{};
+  cudaIpcEventHandle_t eventHandle{};
+  xylem::testing::bytesOf(handles, handle.reserved);
+  xylem::testing::bytesOf(handles + 2 * sizeof handle.reserved, eventHandle.reserved);
   void *memory = nullptr, *again = nullptr;
   ASSERT_EQ(cudaIpcOpenMemHandle(&memory, handle, cudaIpcMemLazyEnablePeerAccess), cudaSuccess);
   ASSERT_EQ(cudaIpcOpenMemHandle(&again, handle, cudaIpcMemLazyEnablePeerAccess), cudaSuccess);
@@ -85,8 +65,6 @@ TEST(CudaIpc, DISABLED_ThePeer) {
   EXPECT_EQ(cudaIpcGetMemHandle(nullptr, memory), cudaErrorInvalidValue);
 
   cudaEvent_t event = nullptr;
-  const auto eventHandle =
-      fromHex<cudaIpcEventHandle_t>(std::string(handles).substr(2 * sizeof handle.reserved));
   ASSERT_EQ(cudaIpcOpenEventHandle(&event, eventHandle), cudaSuccess);
   ASSERT_EQ(cudaMemsetAsync(bytes, 'b', 1), cudaSuccess);
   ASSERT_EQ(cudaMemsetAsync(bytes + kBytes - 1, 'z', 1), cudaSuccess);

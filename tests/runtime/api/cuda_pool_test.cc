@@ -10,6 +10,7 @@
 #include <string>
 
 #include "host/cuda_runtime.h"
+#include "runtime/api/other_process.h"
 
 namespace {
 
@@ -200,16 +201,10 @@ TEST_F(SharedPools, AnotherProcessWritesIntoMemoryOfThePool) {
   ASSERT_EQ(cudaMemsetAsync(memory_, 'a', kPooledBytes, stream_), cudaSuccess);
   ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
   ASSERT_EQ(fcntl(file_, F_SETFD, 0), 0);
-  std::string words = std::to_string(file_) + ":";
-  for (const unsigned char byte : name_.reserved) {
-    char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x", byte);
-    words += digits;
-  }
-  const std::string command = std::string(kPoolVariable) + "=" + words +
-                              " /proc/$PPID/exe --gtest_also_run_disabled_tests "
-                              "--gtest_filter=Pools.DISABLED_ThePeer >/dev/null 2>&1";
-  EXPECT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(
+      xylem::testing::runOtherProcess("Pools.DISABLED_ThePeer", kPoolVariable,
+                                      std::to_string(file_) + ":" + xylem::testing::hexOf(name_.reserved)),
+      0);
   EXPECT_EQ(static_cast<char*>(memory_)[0], 'b');
   EXPECT_EQ(static_cast<char*>(memory_)[kPooledBytes - 1], 'z');
 }
@@ -220,10 +215,8 @@ TEST_F(Pools, DISABLED_ThePeer) {
   ASSERT_NE(words, nullptr);
   char* rest = nullptr;
   const long file = std::strtol(words, &rest, 10);
-  const std::string digits(rest + 1);
   cudaMemPoolPtrExportData name{};
-  for (std::size_t i = 0; i < sizeof name.reserved; ++i)
-    name.reserved[i] = static_cast<unsigned char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
+  xylem::testing::bytesOf(rest + 1, name.reserved);
 
   cudaMemPool_t theirs = nullptr;
   ASSERT_EQ(cudaMemPoolImportFromShareableHandle(&theirs, reinterpret_cast<void*>(file),

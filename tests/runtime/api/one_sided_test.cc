@@ -9,7 +9,8 @@
 #include <cstring>
 #include <thread>
 
-#include "several.h"
+#include "runtime/api/other_process.h"
+#include "runtime/api/several.h"
 
 namespace {
 
@@ -224,17 +225,11 @@ TEST(OneSided, TwoProcesses) {
   setenv("NCCL_SOCKET_IFNAME", "lo", 1);
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-  std::string words;
-  for (const char byte : id.internal) {
-    char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
-    words += digits;
-  }
-  const std::string command = std::string(kIdVariable) + "=" + words +
-                              " timeout 60 /proc/$PPID/exe --gtest_also_run_disabled_tests "
-                              "--gtest_filter=OneSided.DISABLED_ThePeer >/dev/null 2>&1";
   int status = -1;
-  std::jthread peer([&] { status = std::system(command.c_str()); });
+  std::jthread peer([&] {
+    status = xylem::testing::runOtherProcess("OneSided.DISABLED_ThePeer", kIdVariable,
+                                             xylem::testing::hexOf(id.internal));
+  });
   exchangeNumbers(0, id);
   peer.join();
   EXPECT_EQ(status, 0);
@@ -246,8 +241,7 @@ TEST(OneSided, DISABLED_ThePeer) {
   const char* const words = std::getenv(kIdVariable);
   ASSERT_NE(words, nullptr);
   ncclUniqueId id;
-  for (std::size_t i = 0; i < sizeof id.internal; ++i)
-    id.internal[i] = static_cast<char>(std::stoi(std::string(words + 2 * i, 2), nullptr, 16));
+  xylem::testing::bytesOf(words, id.internal);
   exchangeNumbers(1, id);
 }
 

@@ -6,8 +6,6 @@
 //   EXPECT_THAT(job.finish(seed), Each(DirectExchange::Outcome::kDone));
 
 #include <gtest/gtest.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <memory>
@@ -26,12 +24,11 @@ class HereMemory final : public transport::PeerMemory {
   explicit HereMemory(Reach reach) : reach_(reach) {}
   bool locate(const std::byte*, std::size_t, bool, transport::StepNote&) override { return false; }
   const std::byte* reach(const transport::StepNote&) override { return nullptr; }
-  // All ranks are in this process, so the kernel reads it.
+  // All ranks are in this process, so a copy stands for the kernel's.
   bool peerReads() const override { return reach_ != Reach::kNone; }
   void read(const transport::StepNote& note, std::byte* out) override {
     ++reads;
-    const iovec mine{out, note.bytes}, theirs{reinterpret_cast<void*>(note.address), note.bytes};
-    EXPECT_EQ(process_vm_readv(getpid(), &mine, 1, &theirs, 1, 0), static_cast<ssize_t>(note.bytes));
+    std::memcpy(out, reinterpret_cast<const void*>(note.address), note.bytes);
   }
   std::byte* at(const transport::BufferPlace& place, std::size_t) override {
     return reach_ == Reach::kAll ? reinterpret_cast<std::byte*>(place.address) : nullptr;

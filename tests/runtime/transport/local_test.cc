@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -229,6 +230,8 @@ void sendTwice(int socket, int fd) {
 }
 
 TEST(Local, ADescriptorThatNobodyExpectsDoesNotStayOpen) {
+  if (std::getenv("QEMU_LD_PREFIX") != nullptr)
+    GTEST_SKIP() << "the emulator keeps such a descriptor open itself";
   int sockets[2], ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
   ASSERT_EQ(pipe(ends), 0);

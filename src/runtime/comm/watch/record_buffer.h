@@ -44,6 +44,20 @@ inline std::uint64_t readTicks() {
 #endif
 }
 
+// The length of a tick until two readings tell it. Arm's processors say how often their counter counts; x86 ones are taken to run
+// at 2 GHz.
+inline double likelyNanosecondsPerTick() {
+#if defined(__aarch64__)
+  std::uint64_t perSecond = 0;
+  asm volatile("mrs %0, cntfrq_el0" : "=r"(perSecond));
+  return perSecond == 0 ? 1 : 1e9 / static_cast<double>(perSecond);
+#elif defined(__x86_64__)
+  return 0.5;
+#else
+  return 1;
+#endif
+}
+
 // Both clocks at one moment.
 struct ClockReading {
   std::uint64_t ticks = 0;
@@ -69,7 +83,7 @@ class TickClock {
 
  private:
   ClockReading now_;
-  double nanosecondsPerTick_ = 0.5;  // until known: that of a processor of 2 GHz
+  double nanosecondsPerTick_ = likelyNanosecondsPerTick();
 };
 
 // The name of the memfd: /proc/PID/fd/N is a link to `/memfd:xylem flight recorder (deleted)`.
