@@ -43,15 +43,17 @@ bool allCanRead(const Meeting& meeting) {
 
 DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers,
                                bool oneProcess, bool oversubscribed, const transport::CopyChoices& choices,
-                               transport::TellChange tell)
+                               transport::TellChange tell, std::shared_ptr<device::Helpers> helpers)
     : meeting_(rank, mailbox, std::move(peers)),
       reach_(meeting_, oneProcess),
       oversubscribed_(oversubscribed),
       choices_(choices),
       tell_(std::move(tell)),
+      shared_(std::move(helpers)),
       readable_(allCanRead(meeting_)),
       staged_(choices.piece),
-      mapped_(choices.streamExchange) {
+      mapped_(choices.streamExchange, shared_),
+      reading_(shared_) {
   for (std::size_t f = 0; f < kFunctions; ++f) {
     const bool reducing = reduces(static_cast<Function>(f));
     timed_.emplace_back([&](std::uint64_t bytes) { return choices_.readsBlock(bytes, reducing); });

@@ -23,6 +23,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -31,6 +32,7 @@
 #include "runtime/collectives/mapped_exchange.h"
 #include "runtime/collectives/meeting.h"
 #include "runtime/collectives/read_exchange.h"
+#include "runtime/collectives/shared_work.h"
 #include "runtime/collectives/staged_exchange.h"
 #include "runtime/transport/choices/copy_choices.h"
 #include "runtime/transport/choices/two_ways.h"
@@ -44,10 +46,11 @@ class DirectExchange {
 
   // `peers`: by rank; the entry of `rank` itself is not used. `oneProcess`: all ranks are in one process.
   // `oversubscribed`: the host has more ranks than cores. It and `choices` are the same on all ranks. `tell`, if it is not empty,
-  // hears on one rank how data is moved from now on, in the thread that calls step().
+  // hears on one rank how data is moved from now on, in the thread that calls step(). `helpers` share what this rank copies and
+  // reduces.
   DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers, bool oneProcess,
                  bool oversubscribed, const transport::CopyChoices& choices = {},
-                 transport::TellChange tell = {});
+                 transport::TellChange tell = {}, std::shared_ptr<device::Helpers> helpers = nullptr);
   DirectExchange(const DirectExchange&) = delete;
   DirectExchange& operator=(const DirectExchange&) = delete;
 
@@ -94,6 +97,7 @@ class DirectExchange {
   const bool oversubscribed_;
   const transport::CopyChoices choices_;
   const transport::TellChange tell_;
+  const SharedWork shared_;
   const bool readable_;  // all other ranks can read this one's memory
   // By function: what this rank has timed, the second way being read; and by WaysBySize::indexOf, what all ranks were told:
   // whether the next operation is read.

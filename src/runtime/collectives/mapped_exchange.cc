@@ -5,12 +5,11 @@
 
 #include "core/copying.h"
 #include "core/shareable_memory.h"
-#include "runtime/collectives/combine_all.h"
 
 namespace xylem::collectives {
 namespace {
 
-// After each piece the executor looks whether all ranks are still present.
+// Of each thread. After each piece the executor looks whether all ranks are still present.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 // A copy to several outputs goes in blocks that stay in the cache from one output to the next.
 constexpr std::size_t kCopyBlockBytes = std::size_t{16} << 10;
@@ -93,11 +92,13 @@ void MappedExchange::findBuffers(Meeting& meeting) {
 
 bool MappedExchange::piece() {
   const std::size_t element = work_.reduction.elementBytes;
-  const std::size_t n = std::min(end_ - begin_, kPieceBytes / element);
+  const std::size_t n = std::min(end_ - begin_, shared_.threads() * kPieceBytes / element);
   if (n > 0 && reduces(work_.function))
     reduce(begin_ * element, n);
   else
-    copy(begin_ * element, n * element);
+    shared_.stretches(n * element, 1, [this, at = begin_ * element](std::size_t begin, std::size_t end) {
+      copy(at + begin, at + end);
+    });
   begin_ += n;
   return begin_ == end_;
 }
@@ -107,18 +108,19 @@ void MappedExchange::reduce(std::size_t at, std::size_t n) {
   out_.clear();
   for (const std::byte* input : inputs_) sources_.push_back(input + at);
   for (std::byte* output : outputs_) out_.push_back(output + at);
-  combineAll(work_.reduction, {sources_, factors_}, out_, n, streaming_);
+  shared_.combine(work_.reduction, {sources_, factors_}, out_, n, streaming_);
 }
 
-// Starts with the next rank's output, so that not all ranks write to the same one at once.
-void MappedExchange::copy(std::size_t at, std::size_t bytes) const {
+// Copies the bytes from `begin` to `end` of the block. Starts with the next rank's output, so that not all ranks write to the same
+// one at once.
+void MappedExchange::copy(std::size_t begin, std::size_t end) const {
   const std::size_t step = work_.function == Function::kAlltoAll ? blockBytes(work_) : 0;
-  for (std::size_t done = 0; done < bytes; done += kCopyBlockBytes) {
-    const std::size_t block = std::min(kCopyBlockBytes, bytes - done);
+  for (std::size_t at = begin; at < end; at += kCopyBlockBytes) {
+    const std::size_t block = std::min(kCopyBlockBytes, end - at);
     for (std::size_t i = 1; i <= outputs_.size(); ++i) {
       const std::size_t rank = (static_cast<std::size_t>(rank_) + i) % outputs_.size();
-      const std::byte* const from = inputs_.front() + rank * step + at + done;
-      std::byte* const to = outputs_[rank] + at + done;
+      const std::byte* const from = inputs_.front() + rank * step + at;
+      std::byte* const to = outputs_[rank] + at;
       if (to != from) (streaming_ ? copyBytesStreaming : copyBytes)(to, from, block);
     }
   }

@@ -13,6 +13,7 @@
 
 #include "runtime/collectives/direct_share.h"
 #include "runtime/collectives/meeting.h"
+#include "runtime/collectives/shared_work.h"
 
 namespace xylem::collectives {
 
@@ -37,8 +38,9 @@ class BufferReach {
 
 class MappedExchange {
  public:
-  // `streamsFrom`: results are written past the caches if the buffers of all ranks together have more bytes.
-  explicit MappedExchange(std::size_t streamsFrom) : streamsFrom_(streamsFrom) {}
+  // `streamsFrom`: results are written past the caches if the buffers of all ranks together have more bytes. `shared` stays.
+  MappedExchange(std::size_t streamsFrom, const SharedWork& shared)
+      : streamsFrom_(streamsFrom), shared_(shared) {}
 
   // Fills in where this rank's buffers lie.
   static void post(const DirectWork& work, const BufferReach& reach, int rank, int ranks,
@@ -52,9 +54,10 @@ class MappedExchange {
  private:
   void findBuffers(Meeting& meeting);
   void reduce(std::size_t at, std::size_t n);
-  void copy(std::size_t at, std::size_t bytes) const;
+  void copy(std::size_t begin, std::size_t end) const;
 
   const std::size_t streamsFrom_;
+  const SharedWork& shared_;
   DirectWork work_;
   int rank_ = 0;
   // The buffers that this rank reads and writes, from where its block starts. Inputs: by rank if the

@@ -1,6 +1,7 @@
 #include "runtime/collectives/read_exchange.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/copying.h"
 #include "runtime/collectives/combine_all.h"
@@ -8,9 +9,9 @@
 namespace xylem::collectives {
 namespace {
 
-// After each piece the executor looks whether all ranks are still present.
+// Of each thread. After each piece the executor looks whether all ranks are still present.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-// Data of all other ranks together, which stays in the second-level cache between being read and being reduced.
+// Data of all other ranks together, which stays in a core's second-level cache between being read and being reduced.
 constexpr std::size_t kScratchBytes = std::size_t{128} << 10;
 constexpr std::size_t kLine = 64;
 
@@ -48,7 +49,7 @@ void ReadExchange::start(const DirectWork& work, Meeting& meeting) {
     }
   }
   if (!reducing_) return keepOwn(work, rank_, 0, block);
-  if (scratch_ == nullptr) scratch_ = std::make_unique<std::byte[]>(kScratchBytes);
+  if (scratch_ == nullptr) scratch_ = std::make_unique<std::byte[]>(shared_.threads() * kScratchBytes);
   factors_.resize(static_cast<std::size_t>(ranks_));
   for (int rank = 0; rank < ranks_; ++rank)
     factors_[static_cast<std::size_t>(rank)] = factorOf(work, meeting.of(rank));
@@ -71,35 +72,46 @@ bool ReadExchange::piece(Meeting& meeting) {
 
 void ReadExchange::copyNext(Meeting& meeting) {
   const Part& part = parts_[part_];
-  const std::size_t bytes = std::min(kPieceBytes, part.bytes - copied_);
-  read(meeting, part.rank, part.output, part.from + copied_, bytes, work_.output + part.to + copied_);
+  const std::size_t bytes = std::min(shared_.threads() * kPieceBytes, part.bytes - copied_);
+  shared_.stretches(bytes, 1, [&](std::size_t begin, std::size_t end) {
+    const std::size_t at = copied_ + begin;
+    read(meeting, part.rank, part.output, part.from + at, end - begin, work_.output + part.to + at);
+  });
   copied_ += bytes;
   if (copied_ < part.bytes) return;
   copied_ = 0;
   ++part_;
 }
 
-// Reads the next elements of all other ranks and reduces them with this one's, in the order of the ranks.
+// Reduces the next elements: each thread as many as its scratch memory has room for.
 void ReadExchange::reduceNext(Meeting& meeting) {
-  const std::size_t element = work_.reduction.elementBytes;
-  const std::size_t each = kScratchBytes / static_cast<std::size_t>(ranks_ - 1) / kLine * kLine;
-  const std::size_t n = std::min(end_ - begin_, each / element), at = begin_ * element;
+  const std::size_t most =
+      kScratchBytes / static_cast<std::size_t>(ranks_ - 1) / kLine * kLine / work_.reduction.elementBytes;
+  const std::size_t n = std::min(end_ - begin_, shared_.threads() * most);
+  shared_.parts((n + most - 1) / most, [&](std::size_t part) {
+    const std::size_t begin = part * most;
+    reduceStretch(meeting, begin_ + begin, std::min(most, n - begin), scratch_.get() + part * kScratchBytes);
+  });
+  begin_ += n;
+}
+
+// Reads n elements of all other ranks, from element `begin` of the block on, and reduces them with this one's, in the order of the ranks.
+void ReadExchange::reduceStretch(Meeting& meeting, std::size_t begin, std::size_t n,
+                                 std::byte* scratch) const {
+  const std::size_t element = work_.reduction.elementBytes, at = begin * element;
   const std::size_t block =
       work_.function == Function::kReduceScatter ? static_cast<std::size_t>(rank_) * blockBytes(work_) : 0;
-  sources_.clear();
-  std::byte* next = scratch_.get();
+  std::array<const std::byte*, SharedWork::kMostBuffers> sources;
   for (int rank = 0; rank < ranks_; ++rank) {
-    if (rank == rank_) {
-      sources_.push_back(work_.input + block + at);
-      continue;
-    }
-    read(meeting, rank, false, block + at, n * element, next);
-    sources_.push_back(next);
-    next += each;
+    const std::byte*& source = sources[static_cast<std::size_t>(rank)];
+    source = rank == rank_ ? work_.input + block + at : scratch;
+    if (rank == rank_) continue;
+    read(meeting, rank, false, block + at, n * element, scratch);
+    scratch += (n * element + kLine - 1) / kLine * kLine;
   }
   std::byte* const out = work_.output + at;
-  combineAll(work_.reduction, {sources_, factors_}, {&out, 1}, n, false);
-  begin_ += n;
+  combineAll(work_.reduction, {std::span(sources).first(static_cast<std::size_t>(ranks_)), factors_},
+             {&out, 1}, n, false);
 }
 
 void ReadExchange::read(Meeting& meeting, int rank, bool output, std::size_t at, std::size_t bytes,

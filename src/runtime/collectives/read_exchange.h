@@ -19,6 +19,7 @@
 
 #include "runtime/collectives/direct_share.h"
 #include "runtime/collectives/meeting.h"
+#include "runtime/collectives/shared_work.h"
 
 namespace xylem::collectives {
 
@@ -28,6 +29,9 @@ class ReadExchange {
   static constexpr bool suits(Function function, int ranks) {
     return function != Function::kReduce || ranks == 2;
   }
+
+  // `shared` stays.
+  explicit ReadExchange(const SharedWork& shared) : shared_(shared) {}
 
   void start(const DirectWork& work, Meeting& meeting);
   // Goes on with the stage. Returns true if that is done. Throws Error (ncclRemoteError) if a rank is gone.
@@ -45,8 +49,10 @@ class ReadExchange {
 
   void copyNext(Meeting& meeting);
   void reduceNext(Meeting& meeting);
+  void reduceStretch(Meeting& meeting, std::size_t at, std::size_t n, std::byte* scratch) const;
   void read(Meeting& meeting, int rank, bool output, std::size_t at, std::size_t bytes, std::byte* out) const;
 
+  const SharedWork& shared_;
   DirectWork work_;
   int rank_ = 0, ranks_ = 1;
   bool reducing_ = false;                 // in this stage
@@ -54,9 +60,8 @@ class ReadExchange {
   std::size_t begin_ = 0, end_ = 0;       // the rest of what this rank reduces, in elements of its block
   std::vector<Part> parts_;               // to copy
   std::size_t part_ = 0, copied_ = 0;     // the next one, and the bytes of it that are done
-  std::unique_ptr<std::byte[]> scratch_;  // the other ranks' data that is reduced next
+  std::unique_ptr<std::byte[]> scratch_;  // by stretch: the other ranks' data that is reduced next
   std::vector<Factor> factors_;           // by rank
-  std::vector<const std::byte*> sources_;
 };
 
 }  // namespace xylem::collectives

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 
 #include "core/log.h"
 #include "core/shareable_memory.h"
@@ -38,6 +39,14 @@ CoreSet coreSet() {
     if (known ? CPU_ISSET(core, &allowed) : core < online) cores.set(core);
   if (cores.none()) cores.set(0);
   return cores;
+}
+
+// `200000 100000`: as much time in each 100000 us; `max`: no limit.
+std::optional<double> coreQuota() {
+  std::ifstream in("/sys/fs/cgroup/cpu.max");
+  double time = 0, period = 0;
+  if (in >> time >> period && time > 0 && period > 0) return time / period;
+  return std::nullopt;
 }
 
 int hostDeviceCount(const Settings& settings) {

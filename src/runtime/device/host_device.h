@@ -6,6 +6,7 @@
 
 #include <bitset>
 #include <cstddef>
+#include <optional>
 
 #include "core/settings.h"
 #include "runtime/device/stream.h"
@@ -16,6 +17,9 @@ namespace xylem::device {
 using CoreSet = std::bitset<1024>;
 CoreSet coreSet();
 inline int coreCount() { return static_cast<int>(coreSet().count()); }
+
+// How many cores the control group of this process may use at the same time; no limit: nothing.
+std::optional<double> coreQuota();
 
 // XYLEM_HOST_DEVICES if that is set. Otherwise one per core of the machine, or one per process of the job on
 // this machine if that is more.

@@ -295,6 +295,19 @@ TEST_P(DirectExchangeOf, BlocksAreStagedIfARankCannotReadThem) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, DirectExchangeOf, Values(2, 3, 5, 8));
 
+// Much data, of which helper threads take a part.
+TEST(DirectExchange, HelpersShareWhateverWayDataTakes) {
+  const auto helpers = std::make_shared<device::Helpers>(3);
+  unsigned seed = 1;
+  for (const Reach reach : {Reach::kAll, Reach::kRead}) {
+    transport::CopyChoices choices;
+    choices.blockReadUpTo = choices.reduceReadUpTo = std::uint64_t{1} << 40;
+    ExchangeJob job(reach == Reach::kAll ? 2 : 3, reach, false, choices, helpers);
+    for (const Function function : kAllCollectives) runOutOfReach(job, function, 400001, false, 1, seed++);
+    runAllToAll(job, 200001, seed++);
+  }
+}
+
 TEST(DirectExchange, BuffersOfWhoHasWithdrawnAreLeftAlone) {
   ExchangeJob job(3);
   Buffers buffers = buffersOf(3, 600001);  // two pieces for each

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -34,7 +35,7 @@ class HereMemory final : public transport::PeerMemory {
     return reach_ == Reach::kAll ? reinterpret_cast<std::byte*>(place.address) : nullptr;
   }
 
-  int reads = 0;  // calls of read()
+  std::atomic<int> reads{0};  // calls of read()
 
  private:
   Reach reach_;
@@ -43,7 +44,8 @@ class HereMemory final : public transport::PeerMemory {
 class ExchangeJob {
  public:
   explicit ExchangeJob(int ranks, Reach reach = Reach::kAll, bool oversubscribed = false,
-                       const transport::CopyChoices& choices = {})
+                       const transport::CopyChoices& choices = {},
+                       const std::shared_ptr<device::Helpers>& helpers = nullptr)
       : memory_(reach) {
     for (int rank = 0; rank < ranks; ++rank) boards_.push_back(std::make_unique<transport::Mailbox>());
     for (int rank = 0; rank < ranks; ++rank) {
@@ -52,7 +54,7 @@ class ExchangeJob {
         peers.push_back({boards_[static_cast<std::size_t>(peer)].get(), &memory_});
       exchanges_.push_back(std::make_unique<collectives::DirectExchange>(
           rank, *boards_[static_cast<std::size_t>(rank)], std::move(peers), reach == Reach::kAll,
-          oversubscribed, choices));
+          oversubscribed, choices, transport::TellChange(), helpers));
     }
   }
   int ranks() const { return static_cast<int>(exchanges_.size()); }

@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "core/file_descriptor.h"
 #include "runtime/comm/rank_processes.h"
@@ -101,6 +103,46 @@ TEST(HostCopies, OtherWaysAreTriedWhileRanksRun) {
   RankProcess first("copies adapt", 0, 2, id), second("copies adapt", 1, 2, id);
   EXPECT_EQ(first.waitAtMost(120), 0);
   EXPECT_EQ(second.waitAtMost(120), 0);
+}
+
+int helpersHere() {
+  int helpers = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream in(task.path() / "comm");
+    std::string name;
+    helpers += std::getline(in, name) && name == "xylem helper" ? 1 : 0;
+  }
+  return helpers;
+}
+
+// Large sums of both kinds of memory.
+const RankRole kShare("copies shared", [](int rank, int ranks, const ncclUniqueId& id) {
+  setenv("XYLEM_COPY_THREADS", "3", 1);
+  cudaSetDevice(rank);
+  ncclComm_t comm = nullptr;
+  if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess) return 1;
+  constexpr std::size_t kCount = 1500000;
+  std::vector<int> theirs(kCount, rank + 1);
+  void* mapped = nullptr;
+  if (ncclMemAlloc(&mapped, kCount * sizeof(int)) != ncclSuccess) return 2;
+  std::fill_n(static_cast<int*>(mapped), kCount, rank + 1);
+  for (int* const data : {static_cast<int*>(mapped), theirs.data()}) {
+    if (ncclAllReduce(data, data, kCount, ncclInt32, ncclSum, comm, nullptr) != ncclSuccess ||
+        cudaStreamSynchronize(nullptr) != cudaSuccess || std::count(data, data + kCount, 3) != kCount)
+      return 3;
+  }
+  if (helpersHere() != 2) return 4;
+  if (ncclCommDestroy(comm) != ncclSuccess || ncclMemFree(mapped) != ncclSuccess) return 5;
+  return helpersHere() == 0 ? 0 : 6;
+});
+
+TEST(HostCopies, ThreadsOfARankShareThem) {
+  const Variables variables{};
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  RankProcess first("copies shared", 0, 2, id), second("copies shared", 1, 2, id);
+  EXPECT_EQ(first.waitAtMost(60), 0);
+  EXPECT_EQ(second.waitAtMost(60), 0);
 }
 
 TEST(HostCopies, AreMeasuredOnceAndRemembered) {

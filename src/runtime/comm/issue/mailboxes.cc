@@ -30,8 +30,8 @@ bool Mailboxes::possible(std::span<const PeerInfo> peers, const connect::NetChoi
 }
 
 Mailboxes::Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscribed,
-                     const transport::CopyChoices& copies, const Transports& transports, PeerWatch& watch,
-                     const Logger& log)
+                     const transport::CopyChoices& copies, std::shared_ptr<device::Helpers> helpers,
+                     const Transports& transports, PeerWatch& watch, const Logger& log)
     : rank_(rank),
       ranks_(static_cast<int>(peers.size())),
       oneProcess_(
@@ -39,6 +39,7 @@ Mailboxes::Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscri
                       [&](const PeerInfo& info) { return info.peer.process == peers.front().peer.process; })),
       oversubscribed_(oversubscribed),
       copies_(copies),
+      helpers_(std::move(helpers)),
       transports_(transports),
       watch_(watch),
       log_(log) {}
@@ -74,7 +75,7 @@ bool Mailboxes::connect() {
                                : collectives::DirectPeer{});
   memory_->closeFd();
   exchange_.emplace(rank_, *reinterpret_cast<transport::Mailbox*>(memory_->data()), std::move(peers),
-                    oneProcess_, oversubscribed_, copies_, loggingChanges(log_));
+                    oneProcess_, oversubscribed_, copies_, loggingChanges(log_), helpers_);
   return true;
 }
 

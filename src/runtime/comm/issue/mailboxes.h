@@ -2,7 +2,7 @@
 // The mailboxes of a communicator whose ranks are all on one host and can map each other's memory. They are
 // connected when the first operation needs them; the exchange then runs over them.
 //
-//   if (Mailboxes::possible(peers, choice)) mailboxes.emplace(rank, peers, false, copies, transports, watch, log);
+//   if (Mailboxes::possible(peers, choice)) mailboxes.emplace(rank, peers, false, copies, helpers, transports, watch, log);
 //   if (mailboxes->advance()) mailboxes->exchange().start(work);       // on all ranks
 
 #include <memory>
@@ -21,8 +21,8 @@ class Mailboxes {
  public:
   // `oversubscribed`: there are more ranks than cores for them. It and `copies` are the same on all ranks.
   Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscribed,
-            const transport::CopyChoices& copies, const Transports& transports, PeerWatch& watch,
-            const Logger& log);
+            const transport::CopyChoices& copies, std::shared_ptr<device::Helpers> helpers,
+            const Transports& transports, PeerWatch& watch, const Logger& log);
 
   // Whether the ranks can have mailboxes; the same answer on all ranks.
   static bool possible(std::span<const PeerInfo> peers, const connect::NetChoice& choice);
@@ -42,6 +42,7 @@ class Mailboxes {
   const bool oneProcess_;
   const bool oversubscribed_;
   const transport::CopyChoices copies_;
+  const std::shared_ptr<device::Helpers> helpers_;
   const Transports& transports_;
   PeerWatch& watch_;
   const Logger& log_;

@@ -92,6 +92,17 @@ std::string firstLineOf(const char* path) {
 
 }  // namespace
 
+int copyThreads(const JobRoster& roster, const Settings& settings) {
+  // Some cores together can do what the memory of a socket can.
+  constexpr int kMost = 8;
+  if (const std::int64_t wanted = settings.integer(Setting::kCopyThreads); wanted > 0)
+    return static_cast<int>(wanted);
+  int cores = roster.ownCores().perRank;
+  if (const auto quota = device::coreQuota())
+    cores = std::min(cores, static_cast<int>(*quota / static_cast<double>(roster.hosts.ranks.size())));
+  return std::clamp(cores, 1, kMost);
+}
+
 transport::MachineKey machineKey(const device::CorePair& cores) {
   return {firstLineOf("/proc/sys/kernel/random/boot_id"), device::processorText(),
           cores.sharesCache ? "cores that share a cache" : "cores without a common cache"};

@@ -16,6 +16,9 @@ namespace xylem::comm {
 // variable is invalid.
 HostCopies copiesFor(const JobRoster& roster, const Settings& settings);
 
+// How many threads copy and reduce this rank's data within its host: XYLEM_COPY_THREADS, or one per core that the rank has for itself.
+int copyThreads(const JobRoster& roster, const Settings& settings);
+
 // The key by which measurements between two cores of this machine are remembered.
 transport::MachineKey machineKey(const device::CorePair& cores);
 

@@ -324,11 +324,12 @@ Settings settingsForPlan(const Settings& settings, bool onGpus) {
 }
 
 CommPlan::CommPlan(std::span<const PeerInfo> peers, int rank, plan::Plan job, std::uint64_t device,
-                   int channelsInUse, HostCopies within)
+                   int channelsInUse, HostCopies within, int threads)
     : plan(std::move(job)),
       choice(plan.connections, plan.reach),
       busId(device),
       copies(std::move(within)),
+      copyThreads(threads),
       channels(channelsInUse),
       scope(linkScope(plan, channels, Mailboxes::possible(peers, choice))),
       links(planLinks(plan, rank, scope)) {}
@@ -351,7 +352,7 @@ CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRo
       log.info(Subsystem::kInit, "Copies within the host: {}", hosts.copies.text());
     const int channels = channelsToUse(plan, roster, settings, request.config);
     return CommPlan(roster.peers, roster.rank, std::move(plan), hosts.busId, channels,
-                    std::move(hosts.copies));
+                    std::move(hosts.copies), copyThreads(roster, settings));
   });
 }
 

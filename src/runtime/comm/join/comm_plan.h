@@ -58,9 +58,9 @@ std::uint64_t hashOf(const plan::Plan& plan);
 void checkSamePlan(std::span<const std::uint64_t> hashes);
 
 struct CommPlan {
-  // `channels`: as CommPlan::channels.
+  // The last three: as `channels`, `copies` and `copyThreads`.
   CommPlan(std::span<const PeerInfo> peers, int rank, plan::Plan job, std::uint64_t device, int channelsInUse,
-           HostCopies within);
+           HostCopies within, int threads);
   CommPlan(const CommPlan&) = delete;  // `choice` refers to `plan`
   CommPlan& operator=(const CommPlan&) = delete;
 
@@ -68,6 +68,7 @@ struct CommPlan {
   const connect::NetChoice choice;  // the transport and NIC of each pair of ranks
   const std::uint64_t busId;        // of this rank's device
   const HostCopies copies;          // how data moves within this rank's host
+  const int copyThreads;            // that copy and reduce this rank's data there
   const int channels;               // those that collectives use, of the plan's
   const LinkScope scope;
   const LinkPlan links;  // the queues that this rank's collectives need

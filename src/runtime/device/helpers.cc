@@ -1,0 +1,124 @@
+#include "runtime/device/helpers.h"
+
+#include <pthread.h>
+
+#include <chrono>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "runtime/device/waiting.h"
+
+namespace xylem::device {
+namespace {
+
+constexpr std::chrono::microseconds kIdleTime{50};
+constexpr int kPausesPerClockRead = 32;
+
+// A ticket: 32 bits for the number of the work, 16 for its parts, 16 for the next one.
+constexpr std::size_t kMostParts = 0xffff;
+constexpr std::uint64_t ticketOf(std::uint64_t number, std::size_t parts) {
+  return number << 32 | parts << 16;
+}
+constexpr std::uint64_t numberOf(std::uint64_t ticket) { return ticket >> 32; }
+constexpr std::size_t partsOf(std::uint64_t ticket) { return ticket >> 16 & 0xffff; }
+constexpr std::size_t nextOf(std::uint64_t ticket) { return ticket & 0xffff; }
+
+}  // namespace
+
+std::shared_ptr<Helpers> Helpers::of(int device, int threads) {
+  static std::mutex& mutex = *new std::mutex;  // communicators may be destroyed while the program ends
+  static auto& all = *new std::map<int, std::weak_ptr<Helpers>>;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<Helpers>& known = all[device];
+  std::shared_ptr<Helpers> helpers = known.lock();
+  if (helpers == nullptr) known = helpers = std::make_shared<Helpers>(threads);
+  return helpers;
+}
+
+Helpers::~Helpers() {
+  stopping_.store(true, std::memory_order_seq_cst);
+  wake();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Helpers::run(std::size_t parts, const Work& work) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || parts < 2 || parts > kMostParts) {
+    for (std::size_t i = 0; i < parts; ++i) work.call(work.context, i);
+    return;
+  }
+  start();
+  work_ = work;
+  done_.store(0, std::memory_order_relaxed);
+  failed_.store(false, std::memory_order_relaxed);
+  ticket_.store(ticketOf(numberOf(ticket_.load(std::memory_order_relaxed)) + 1, parts),
+                std::memory_order_seq_cst);
+  if (asleep_.load(std::memory_order_seq_cst) > 0) wake();
+  while (const auto index = take()) perform(*index);
+  Backoff backoff(chooseWaitPolicy(false));
+  while (done_.load(std::memory_order_acquire) < parts) backoff.pause();
+  if (failed_.load(std::memory_order_relaxed)) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+// Without threads, as the system may refuse one, the work is done all the same.
+void Helpers::start() {
+  try {
+    while (threads_.size() < static_cast<std::size_t>(wanted_))
+      pthread_setname_np(threads_.emplace_back([this] { loop(); }).native_handle(), "xylem helper");
+  } catch (const std::system_error&) {
+  }
+}
+
+bool Helpers::hasWork() const {
+  const std::uint64_t ticket = ticket_.load(std::memory_order_seq_cst);
+  return nextOf(ticket) < partsOf(ticket);
+}
+
+// The next part, which no other thread has then. The work stays the same until that part is done.
+std::optional<std::size_t> Helpers::take() {
+  std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+  while (nextOf(ticket) < partsOf(ticket))
+    if (ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel,
+                                      std::memory_order_acquire))
+      return nextOf(ticket);
+  return std::nullopt;
+}
+
+void Helpers::perform(std::size_t index) {
+  try {
+    work_.call(work_.context, index);
+  } catch (...) {
+    if (!failed_.exchange(true, std::memory_order_relaxed)) failure_ = std::current_exception();
+  }
+  done_.fetch_add(1, std::memory_order_release);
+}
+
+void Helpers::wake() {
+  wakes_.fetch_add(1, std::memory_order_seq_cst);
+  wakes_.notify_all();
+}
+
+void Helpers::loop() {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last = Clock::now();  // there was work
+  for (int pauses = 0; !stopping_.load(std::memory_order_seq_cst);) {
+    if (const auto index = take()) {
+      perform(*index);
+      pauses = 0;
+      last = Clock::now();
+      continue;
+    }
+    pauseProcessor();
+    if (++pauses % kPausesPerClockRead != 0 || Clock::now() - last < kIdleTime) continue;
+    // Whoever brings work afterwards sees that this one sleeps.
+    asleep_.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint32_t seen = wakes_.load(std::memory_order_seq_cst);
+    if (!hasWork() && !stopping_.load(std::memory_order_seq_cst))
+      wakes_.wait(seen, std::memory_order_seq_cst);
+    asleep_.fetch_sub(1, std::memory_order_seq_cst);
+    last = Clock::now();
+  }
+}
+
+}  // namespace xylem::device

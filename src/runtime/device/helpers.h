@@ -1,0 +1,77 @@
+#pragma once
+// Helper threads of a device: they share one piece of work with the thread that has it.
+//
+//   const std::shared_ptr<Helpers> helpers = Helpers::of(device, 3);
+//   helpers->share(16, [&](std::size_t part) { copy(part); });    // calls it with 0 to 15, and returns when all are done
+//
+// Parts are taken one by one, by whoever is free, and the thread that shares takes some as well: a helper that comes late, or not at
+// all, costs nothing but its part of the work. Helpers start with the first work. Without work for some tens of microseconds they
+// sleep. They run on the cores of the thread that started them.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace xylem::device {
+
+class Helpers {
+ public:
+  // Those of a device of this process, which all its communicators share. If it has none now, it gets `threads`.
+  static std::shared_ptr<Helpers> of(int device, int threads);
+
+  explicit Helpers(int threads) : wanted_(threads) {}
+  ~Helpers();
+  Helpers(const Helpers&) = delete;
+  Helpers& operator=(const Helpers&) = delete;
+
+  int threads() const { return wanted_; }
+
+  // Calls `part` with 0 to parts - 1, each once, in any order, some of them at the same time, and returns after the last one. Then
+  // throws the first exception that a call threw. If another thread shares work just now, this one does all by itself. Waking helpers
+  // that sleep takes tens of microseconds.
+  template <typename Part>
+  void share(std::size_t parts, Part&& part) {
+    const Call call = [](void* context, std::size_t index) {
+      (*static_cast<std::remove_reference_t<Part>*>(context))(index);
+    };
+    run(parts, {call, const_cast<void*>(static_cast<const void*>(&part))});
+  }
+
+ private:
+  using Call = void (*)(void* context, std::size_t index);
+  struct Work {
+    Call call = nullptr;
+    void* context = nullptr;
+  };
+
+  void run(std::size_t parts, const Work& work);
+  std::optional<std::size_t> take();
+  bool hasWork() const;
+  void perform(std::size_t index);
+  void start();
+  void wake();
+  void loop();
+
+  const int wanted_;
+  std::mutex mutex_;  // held by the thread that shares its work
+  std::vector<std::thread> threads_;
+  Work work_;  // constant while parts of it are under way
+  // The number of the work, its parts, and the next one of them: taking a part is one exchange of this word, and fails if the work
+  // has changed.
+  std::atomic<std::uint64_t> ticket_{0};
+  std::atomic<std::size_t> done_{0};  // parts
+  std::atomic<bool> failed_{false};
+  std::exception_ptr failure_;  // of the part that set failed_
+  std::atomic<int> asleep_{0};  // helpers
+  std::atomic<std::uint32_t> wakes_{0};
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace xylem::device

@@ -1,0 +1,86 @@
+#include "runtime/device/helpers.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace xylem::device {
+namespace {
+
+using ::testing::Each;
+
+TEST(Helpers, DoEachPartOnce) {
+  Helpers helpers(3);
+  for (const std::size_t parts : {0, 1, 2, 7, 1000}) {
+    std::vector<int> times(
+        parts);  // without atomics: the threads must also have seen each other's work at the end
+    helpers.share(parts, [&](std::size_t part) { ++times[part]; });
+    EXPECT_THAT(times, Each(1)) << parts;
+  }
+}
+
+TEST(Helpers, AlsoAfterTheySlept) {
+  Helpers helpers(2);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<int> times(50);
+    helpers.share(times.size(), [&](std::size_t part) { ++times[part]; });
+    EXPECT_THAT(times, Each(1));
+    if (round % 3 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+TEST(Helpers, WorkOnOtherThreads) {
+  Helpers helpers(1);
+  const std::thread::id self = std::this_thread::get_id();
+  std::atomic<bool> helped{false};
+  // The caller's parts take until the helper has had one.
+  helpers.share(2, [&](std::size_t) {
+    if (std::this_thread::get_id() != self) helped = true;
+    while (!helped) std::this_thread::yield();
+  });
+  EXPECT_TRUE(helped);
+}
+
+TEST(Helpers, ThrowWhatAPartThrewOnceAllAreDone) {
+  Helpers helpers(2);
+  std::atomic<int> done{0};
+  const auto throwing = [&](std::size_t part) {
+    ++done;
+    if (part == 3) throw std::runtime_error("part 3");
+  };
+  EXPECT_THROW(helpers.share(40, throwing), std::runtime_error);
+  EXPECT_EQ(done, 40);
+  helpers.share(40, [&](std::size_t) { --done; });
+  EXPECT_EQ(done, 0) << "they go on";
+}
+
+TEST(Helpers, ServeOneThreadAtATimeAndTheOthersDoTheirWorkThemselves) {
+  Helpers helpers(2);
+  std::vector<std::thread> threads;
+  std::vector<int> sums(4);
+  for (int& sum : sums)
+    threads.emplace_back([&helpers, &sum] {
+      for (int round = 0; round < 200; ++round) {
+        std::vector<int> parts(20);
+        helpers.share(parts.size(), [&](std::size_t part) { parts[part] = 1; });
+        for (const int part : parts) sum += part;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(sums, Each(4000));
+}
+
+TEST(Helpers, BelongToADevice) {
+  const auto first = Helpers::of(7, 2);
+  EXPECT_EQ(Helpers::of(7, 5), first);
+  EXPECT_EQ(first->threads(), 2);
+  EXPECT_NE(Helpers::of(8, 2), first);
+}
+
+}  // namespace
+}  // namespace xylem::device
