@@ -1,4 +1,4 @@
-// What helper threads win: a rank's copies and reductions, by one thread and shared with helpers.
+// Measures how much faster helper threads make a rank's copies and reductions.
 //
 //   helper_speed [THREADS]        // default: one per core
 //

@@ -28,6 +28,14 @@ Cell stateOf(const SeenRank& rank) {
   return {current->state == comm::CallState::kStarted ? "runs" : "queued", Style::kGreen};
 }
 
+// How data moves within the rank's host: what was chosen, and what has changed since.
+std::pair<std::string, std::string> copiesOf(const SeenRank& rank) {
+  const std::string_view text = rank.log.copies, since = comm::kSinceThen;
+  const std::size_t at = text.find(since);
+  if (at == std::string_view::npos) return {std::string(text), {}};
+  return {std::string(text.substr(0, at)), std::string(text.substr(at + since.size()))};
+}
+
 std::string waitText(const SeenRank& rank) {
   if (!rank.stuck() || (rank.log.waitsFor < 0 && !rank.log.joining)) return "-";
   return fmt::format("{} for {:.1f} s",
@@ -155,8 +163,13 @@ std::string statusText(const SeenJob& job, const std::vector<Finding>& findings,
   std::set<std::pair<std::string, std::string>> copies;
   Table notes({{""}});
   for (const SeenRank& rank : job.seen)
-    if (!rank.log.copies.empty() && copies.insert({rank.host, rank.log.copies}).second)
-      notes.add({{fmt::format("copies within {}: {}", rank.host, rank.log.copies), Style::kDim}});
+    if (const auto [chosen, changed] = copiesOf(rank);
+        !chosen.empty() && copies.insert({rank.host, chosen}).second)
+      notes.add({{fmt::format("copies within {}: {}", rank.host, chosen), Style::kDim}});
+  // A rank knows what has changed where it decides.
+  for (const SeenRank& rank : job.seen)
+    if (const auto [chosen, changed] = copiesOf(rank); !changed.empty())
+      notes.add({{fmt::format("since then, by rank {}: {}", rank.log.rank, changed), Style::kDim}});
   if (!notes.empty()) text += notes.text(screen, 2);
   for (const Finding& finding : findings) text += fmt::format("  => {}\n", finding.text);
   if (findings.empty()) text += "  => nothing is stuck\n";

@@ -9,7 +9,7 @@
 namespace xylem::collectives {
 namespace {
 
-// Of each thread. After each piece the executor looks whether all ranks are still present.
+// The piece of each thread. After each piece the executor looks whether all ranks are still present.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 // A copy to several outputs goes in blocks that stay in the cache from one output to the next.
 constexpr std::size_t kCopyBlockBytes = std::size_t{16} << 10;

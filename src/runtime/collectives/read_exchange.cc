@@ -9,7 +9,7 @@
 namespace xylem::collectives {
 namespace {
 
-// Of each thread. After each piece the executor looks whether all ranks are still present.
+// The piece of each thread. After each piece the executor looks whether all ranks are still present.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 // Data of all other ranks together, which stays in a core's second-level cache between being read and being reduced.
 constexpr std::size_t kScratchBytes = std::size_t{128} << 10;
@@ -83,7 +83,7 @@ void ReadExchange::copyNext(Meeting& meeting) {
   ++part_;
 }
 
-// Reduces the next elements: each thread as many as its scratch memory has room for.
+// Reduces the next elements. Each thread has scratch memory for some of them.
 void ReadExchange::reduceNext(Meeting& meeting) {
   const std::size_t most =
       kScratchBytes / static_cast<std::size_t>(ranks_ - 1) / kLine * kLine / work_.reduction.elementBytes;

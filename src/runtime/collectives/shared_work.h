@@ -20,7 +20,7 @@ namespace xylem::collectives {
 
 class SharedWork {
  public:
-  // Of the ranks of an exchange, or places that they write to: more are combined by the calling thread alone.
+  // If there are more sources, or more outputs, the calling thread combines them alone.
   static constexpr std::size_t kMostBuffers = 64;
 
   explicit SharedWork(std::shared_ptr<device::Helpers> helpers = nullptr) : helpers_(std::move(helpers)) {}

@@ -111,7 +111,7 @@ void Helpers::loop() {
     }
     pauseProcessor();
     if (++pauses % kPausesPerClockRead != 0 || Clock::now() - last < kIdleTime) continue;
-    // Whoever brings work afterwards sees that this one sleeps.
+    // A thread that brings work after this line sees that one sleeps.
     asleep_.fetch_add(1, std::memory_order_seq_cst);
     const std::uint32_t seen = wakes_.load(std::memory_order_seq_cst);
     if (!hasWork() && !stopping_.load(std::memory_order_seq_cst))

@@ -4,9 +4,9 @@
 //   const std::shared_ptr<Helpers> helpers = Helpers::of(device, 3);
 //   helpers->share(16, [&](std::size_t part) { copy(part); });    // calls it with 0 to 15, and returns when all are done
 //
-// Parts are taken one by one, by whoever is free, and the thread that shares takes some as well: a helper that comes late, or not at
-// all, costs nothing but its part of the work. Helpers start with the first work. Without work for some tens of microseconds they
-// sleep. They run on the cores of the thread that started them.
+// Each thread takes one part after the other, the thread that shares its work as well. A helper that comes late, or not at all,
+// delays no part that others can take. Helpers start with the first work. Without work for some tens of microseconds they sleep.
+// They run on the cores of the thread that started them.
 
 #include <atomic>
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace xylem::device {
 
 class Helpers {
  public:
-  // Those of a device of this process, which all its communicators share. If it has none now, it gets `threads`.
+  // Returns the helpers of a device of this process, which all its communicators share. If it has none now, it gets `threads`.
   static std::shared_ptr<Helpers> of(int device, int threads);
 
   explicit Helpers(int threads) : wanted_(threads) {}

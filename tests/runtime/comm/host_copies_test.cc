@@ -1,7 +1,5 @@
 // Ranks of a host move data in one way, that of the first rank, whatever their own variables say.
 
-#include "runtime/comm/join/host_copies.h"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include <fstream>
 
 #include "core/file_descriptor.h"
+#include "runtime/comm/join/copy_changes.h"
 #include "runtime/comm/rank_processes.h"
 #include "runtime/comm/rank_threads.h"
 #include "runtime/comm/watch/record_reader.h"
@@ -103,6 +102,26 @@ TEST(HostCopies, OtherWaysAreTriedWhileRanksRun) {
   RankProcess first("copies adapt", 0, 2, id), second("copies adapt", 1, 2, id);
   EXPECT_EQ(first.waitAtMost(120), 0);
   EXPECT_EQ(second.waitAtMost(120), 0);
+}
+
+TEST(HostCopies, ChangesWhileRanksRunAreShownBehindWhatWasChosen) {
+  comm::FlightRecorder recorder({0xc0, 0, 2, 0});
+  const Logger log{Settings()};
+  comm::CopyChanges changes("staged=2048 (default)", log, recorder);
+  changes.showChoices();
+  EXPECT_THAT(copiesHere(), Contains("staged=2048 (default)"));
+  const transport::TellChange tell = changes.teller();
+  using std::chrono::microseconds;
+  const auto change = [&](std::uint64_t bytes, bool read) {
+    tell("AllGather", {.second = read, .bytes = bytes, .before = microseconds(33), .now = microseconds(8)});
+  };
+  change(65536, true);
+  change(8192, true);
+  change(65536, false);
+  EXPECT_THAT(
+      copiesHere(),
+      Contains("staged=2048 (default); since then: AllGather of 8192 bytes read (8.0 us; staged 33.0 us), "
+               "AllGather of 65536 bytes staged (8.0 us; read 33.0 us)"));
 }
 
 int helpersHere() {

@@ -95,7 +95,7 @@ Choices makeChoices(const JobRoster& roster, const CommPlan& plan, const Wiring&
 }
 
 std::optional<Mailboxes> makeMailboxes(const JobRoster& roster, const CommPlan& plan, int device,
-                                       Wiring& wiring, PeerWatch& watch, const Logger& log) {
+                                       Wiring& wiring, const Watches& watches, const Logger& log) {
   if (!Mailboxes::possible(roster.peers, plan.choice)) return std::nullopt;
   std::shared_ptr<device::Helpers> helpers;
   if (plan.copyThreads > 1) {
@@ -104,7 +104,8 @@ std::optional<Mailboxes> makeMailboxes(const JobRoster& roster, const CommPlan& 
              helpers->threads() + 1);
   }
   return std::optional<Mailboxes>(std::in_place, roster.rank, roster.peers, roster.ownCores().oversubscribed,
-                                  plan.copies.choices, std::move(helpers), wiring.transports(), watch, log);
+                                  plan.copies.choices, std::move(helpers), wiring.transports(), watches.peers,
+                                  watches.copies.teller());
 }
 
 std::optional<CallCheck> makeCheck(const JobRoster& roster, Wiring& wiring) {
@@ -156,7 +157,7 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
       choiceLog_(request.log, roster.rank),
       transfers_(plan.plan, plan.choice, rank_, plan.channels, checked_, request.settings,
                  wiring.transports(), watches.peers, *request.log),
-      mailboxes_(makeMailboxes(roster, plan, request.membership.device, wiring, watches.peers, *request.log)),
+      mailboxes_(makeMailboxes(roster, plan, request.membership.device, wiring, watches, *request.log)),
       check_(makeCheck(roster, wiring)),
       profiling_(wiring.observe(plugins::findProfiler(
           request.settings,

@@ -44,6 +44,7 @@ struct Watches {
   PeerWatch& peers;
   StoppedPeers& stopped;
   FlightRecorder& recorder;
+  CopyChanges& copies;
 };
 
 class Issuer {

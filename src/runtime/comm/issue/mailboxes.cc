@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/comm/join/host_copies.h"
 #include "runtime/comm/join/transports.h"
 
 namespace xylem::comm {
@@ -31,7 +30,7 @@ bool Mailboxes::possible(std::span<const PeerInfo> peers, const connect::NetChoi
 
 Mailboxes::Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscribed,
                      const transport::CopyChoices& copies, std::shared_ptr<device::Helpers> helpers,
-                     const Transports& transports, PeerWatch& watch, const Logger& log)
+                     const Transports& transports, PeerWatch& watch, transport::TellChange tell)
     : rank_(rank),
       ranks_(static_cast<int>(peers.size())),
       oneProcess_(
@@ -42,7 +41,7 @@ Mailboxes::Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscri
       helpers_(std::move(helpers)),
       transports_(transports),
       watch_(watch),
-      log_(log) {}
+      tell_(std::move(tell)) {}
 
 // Opens a connection to every other rank, each of which passes the memory of the peer's mailbox, and makes
 // the exchange once all have done so.
@@ -75,7 +74,7 @@ bool Mailboxes::connect() {
                                : collectives::DirectPeer{});
   memory_->closeFd();
   exchange_.emplace(rank_, *reinterpret_cast<transport::Mailbox*>(memory_->data()), std::move(peers),
-                    oneProcess_, oversubscribed_, copies_, loggingChanges(log_), helpers_);
+                    oneProcess_, oversubscribed_, copies_, tell_, helpers_);
   return true;
 }
 

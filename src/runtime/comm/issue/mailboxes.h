@@ -2,7 +2,7 @@
 // The mailboxes of a communicator whose ranks are all on one host and can map each other's memory. They are
 // connected when the first operation needs them; the exchange then runs over them.
 //
-//   if (Mailboxes::possible(peers, choice)) mailboxes.emplace(rank, peers, false, copies, helpers, transports, watch, log);
+//   if (Mailboxes::possible(peers, choice)) mailboxes.emplace(rank, peers, false, copies, helpers, transports, watch, tell);
 //   if (mailboxes->advance()) mailboxes->exchange().start(work);       // on all ranks
 
 #include <memory>
@@ -22,7 +22,7 @@ class Mailboxes {
   // `oversubscribed`: there are more ranks than cores for them. It and `copies` are the same on all ranks.
   Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscribed,
             const transport::CopyChoices& copies, std::shared_ptr<device::Helpers> helpers,
-            const Transports& transports, PeerWatch& watch, const Logger& log);
+            const Transports& transports, PeerWatch& watch, transport::TellChange tell);
 
   // Whether the ranks can have mailboxes; the same answer on all ranks.
   static bool possible(std::span<const PeerInfo> peers, const connect::NetChoice& choice);
@@ -45,7 +45,7 @@ class Mailboxes {
   const std::shared_ptr<device::Helpers> helpers_;
   const Transports& transports_;
   PeerWatch& watch_;
-  const Logger& log_;
+  const transport::TellChange tell_;
   std::shared_ptr<transport::SharedMemory> memory_;                  // of this rank's mailbox
   std::vector<std::unique_ptr<transport::Connection>> connections_;  // by rank
   int waitsFor_ = -1;

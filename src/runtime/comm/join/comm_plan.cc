@@ -334,6 +334,12 @@ CommPlan::CommPlan(std::span<const PeerInfo> peers, int rank, plan::Plan job, st
       scope(linkScope(plan, channels, Mailboxes::possible(peers, choice))),
       links(planLinks(plan, rank, scope)) {}
 
+std::string CommPlan::copiesText() const {
+  std::string text = copies.text();
+  if (copyThreads > 1) text += fmt::format(", {} threads for each rank", copyThreads);
+  return text;
+}
+
 CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
                   const JoinRequest& request, const std::string& gpu) {
   const Settings settings = settingsForPlan(request.settings, roster.hasGpus());

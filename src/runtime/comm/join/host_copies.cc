@@ -25,10 +25,4 @@ HostCopies copiesFromText(std::string_view text) {
   throw Error(ResultCode::kRemoteError, "a rank told its host's choices in another form");
 }
 
-transport::TellChange loggingChanges(const Logger& log) {
-  return [&log](std::string_view what, const transport::WayChange& change) {
-    log.info(Subsystem::kInit, "Copies within the host: {}", transport::changeText(what, change));
-  };
-}
-
 }  // namespace xylem::comm

@@ -9,9 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/log.h"
 #include "runtime/transport/choices/copy_choices.h"
-#include "runtime/transport/choices/two_ways.h"
 
 namespace xylem::comm {
 
@@ -26,8 +24,5 @@ struct HostCopies {
 std::string toText(const HostCopies& copies);
 // Throws Error (ncclRemoteError) if the text is no HostCopies.
 HostCopies copiesFromText(std::string_view text);
-
-// Logs what is moved in another way than at first, for as long as `log` lives.
-transport::TellChange loggingChanges(const Logger& log);
 
 }  // namespace xylem::comm

@@ -47,16 +47,18 @@ JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap,
         bootstrap_->alsoCheck([this](const char* what) { stopped_.check(StoppedPeers::kAll, what); });
         return planComm(steps_, *bootstrap_, roster_, request, gpu_ ? gpu_->facts().busId : "");
       }()),
-      wiring_(steps_, *bootstrap_, roster_, plan_, request, watch_),
+      changes_(plan_.copiesText(), *request.log, *recorder_),
+      wiring_(steps_, *bootstrap_, roster_, plan_, request, watch_, changes_),
       issuer_(steps_.run(InitPart::kConnections, "loading a tuner and a profiler", [&] {
-        return Issuer(roster_, plan_, wiring_, request, {watch_, stopped_, *recorder_}, gpu_.get());
+        return Issuer(roster_, plan_, wiring_, request, {watch_, stopped_, *recorder_, changes_}, gpu_.get());
       })) {
   steps_.run(InitPart::kConnections, "sharing the memory of GPUs",
              [&] { shareGpuMemory(*bootstrap_, roster_, issuer_.gpu()); });
   steps_.run(InitPart::kConnections, "waiting for all ranks", [&] {
     bootstrap_->barrier("the last step of joining");
     bootstrap_->tellWaits({});
-    recorder_->joined(roster_.hosts.ranks.size() > 1 ? plan_.copies.text() : "");
+    if (roster_.hosts.ranks.size() > 1) changes_.showChoices();
+    recorder_->joined();
     // Up to here all ranks learn of failures from the bootstrap; from now on the transports accept
     // connections that are made later, and tell those about failures, too.
     watch_.add(wiring_.transports().sessions());

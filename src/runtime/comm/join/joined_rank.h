@@ -55,6 +55,7 @@ class JoinedRank {
   const JobRoster roster_;
   StoppedPeers stopped_;
   const CommPlan plan_;
+  CopyChanges changes_;
   Wiring wiring_;
   Issuer issuer_;
 };

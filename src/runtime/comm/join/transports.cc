@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "runtime/comm/join/host_copies.h"
 #include "runtime/transport/local/local_transport.h"
 #include "runtime/transport/net/net_transport.h"
 #include "runtime/transport/net/proxy.h"
@@ -15,7 +14,7 @@ struct Transports::Members {
           const Settings& settings, const Logger& log)
       : network(std::move(through)),
         sessions(std::make_shared<transport::PeerSessions>(sessionOptions(basics, *network, settings), log)),
-        p2p(sessions, basics.bufferBytes, basics.copies, loggingChanges(log)),
+        p2p(sessions, basics.bufferBytes, basics.copies, basics.tell),
         shm(sessions, basics.bufferBytes),
         net(sessions,
             {.stepBytes = transport::netStepBytesFor(basics.bufferBytes),

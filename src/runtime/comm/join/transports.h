@@ -19,6 +19,7 @@
 #include "runtime/sockets/secret.h"
 #include "runtime/sockets/socket_address.h"
 #include "runtime/transport/choices/copy_choices.h"
+#include "runtime/transport/choices/two_ways.h"
 #include "runtime/transport/net/network.h"
 #include "runtime/transport/queue/pump.h"
 #include "runtime/transport/transport.h"
@@ -38,6 +39,7 @@ struct TransportBasics {
   std::size_t bufferBytes = 0;      // of a queue; the same on all ranks
   sockets::SocketAddress address;   // the interface on which this rank accepts connections
   transport::CopyChoices copies{};  // those of all ranks of the host
+  transport::TellChange tell{};     // hears when messages within the host go another way
 };
 
 class Transports {

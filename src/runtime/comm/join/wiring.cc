@@ -17,7 +17,8 @@ std::chrono::seconds timeoutOf(const Settings& settings) {
 
 // The second all-gather of joining: where each rank can be called, and whether all ranks mean to do the same.
 std::unique_ptr<Transports> openTransports(bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
-                                           const CommPlan& plan, const JoinRequest& request) {
+                                           const CommPlan& plan, const JoinRequest& request,
+                                           CopyChanges& changes) {
   std::unique_ptr<transport::Network> network =
       request.network.make(bootstrap.secret(), request.settings, *request.log);
   struct Ready {
@@ -26,10 +27,10 @@ std::unique_ptr<Transports> openTransports(bootstrap::Bootstrap& bootstrap, cons
     std::uint64_t plan = 0;
   };
   Ready mine{roster.self().peer, request.network.name(), hashOf(plan.plan)};
-  auto transports =
-      std::make_unique<Transports>(TransportBasics{roster.rank, bootstrap.secret(), roster.bufferBytes(),
-                                                   bootstrap.interface(), plan.copies.choices},
-                                   std::move(network), request.settings, *request.log);
+  auto transports = std::make_unique<Transports>(
+      TransportBasics{roster.rank, bootstrap.secret(), roster.bufferBytes(), bootstrap.interface(),
+                      plan.copies.choices, changes.teller()},
+      std::move(network), request.settings, *request.log);
   transports->announce(mine.peer);
   std::vector<transport::Peer> peers;
   std::vector<NetworkName> networks;
@@ -154,10 +155,10 @@ std::map<int, transport::Connection*> CollectiveConnections::byPeer() const {
 }
 
 Wiring::Wiring(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
-               const CommPlan& plan, const JoinRequest& request, PeerWatch& watch)
+               const CommPlan& plan, const JoinRequest& request, PeerWatch& watch, CopyChanges& changes)
     : stepBytes_(transport::stepBytesFor(roster.bufferBytes())),
       transports_(steps.run(InitPart::kAllGathers, "exchanging addresses",
-                            [&] { return openTransports(bootstrap, roster, plan, request); })),
+                            [&] { return openTransports(bootstrap, roster, plan, request, changes); })),
       collectives_(steps.run(InitPart::kConnections, "opening connections", [&] {
         return openConnections(*transports_, plan, roster.rank, *request.log);
       })) {

@@ -17,6 +17,7 @@
 
 #include "runtime/comm/join/coll_net.h"
 #include "runtime/comm/join/comm_plan.h"
+#include "runtime/comm/join/copy_changes.h"
 #include "runtime/comm/join/links.h"
 #include "runtime/comm/join/transports.h"
 #include "runtime/comm/watch/peer_watch.h"
@@ -49,9 +50,9 @@ struct CollectiveConnections {
 
 class Wiring {
  public:
-  // All ranks do it at the same time. `watch` gets to know every connection before it is used.
+  // All ranks do it at the same time. `watch` gets to know every connection before it is used, and `changes` how messages go.
   Wiring(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster, const CommPlan& plan,
-         const JoinRequest& request, PeerWatch& watch);
+         const JoinRequest& request, PeerWatch& watch, CopyChanges& changes);
   Wiring(const Wiring&) = delete;
   Wiring& operator=(const Wiring&) = delete;
 

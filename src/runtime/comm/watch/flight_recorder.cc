@@ -100,10 +100,11 @@ void FlightRecorder::goOnJoining() noexcept {
   put(ring_.waitKind, static_cast<std::uint64_t>(WaitKind::kNone));
 }
 
-void FlightRecorder::joined(std::string_view copies) noexcept {
+void FlightRecorder::showCopies(std::string_view copies) noexcept { putText(ring_.copies, copies); }
+
+void FlightRecorder::joined() noexcept {
   goOnJoining();
   putText(ring_.reason, "");
-  putText(ring_.copies, copies);
   ring_.use.store(static_cast<std::uint64_t>(RingUse::kLive), std::memory_order_release);
 }
 

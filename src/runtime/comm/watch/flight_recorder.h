@@ -42,8 +42,10 @@ class FlightRecorder {
   void waitToJoin(std::string_view what, int peer) noexcept;
   // The wait is over.
   void goOnJoining() noexcept;
-  // The communicator is made. `copies`: how data moves within the host; what does not fit is cut off.
-  void joined(std::string_view copies = {}) noexcept;
+  // How data moves within the host; what does not fit is cut off. One call at a time.
+  void showCopies(std::string_view copies) noexcept;
+  // The communicator is made.
+  void joined() noexcept;
   // Records why the communicator failed; a reason that does not fit is cut off.
   void fail(std::string_view reason) noexcept;
 

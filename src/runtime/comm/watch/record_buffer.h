@@ -97,6 +97,8 @@ constexpr std::size_t kReasonWords = 64;
 constexpr std::size_t kCopiesWords = 112;
 constexpr std::size_t kHostNameWords = 8;
 
+constexpr char kSinceThen[] = "; since then: ";
+
 using RecordWord = std::atomic<std::uint64_t>;
 inline std::uint64_t get(const RecordWord& word) { return word.load(std::memory_order_relaxed); }
 static_assert(sizeof(RecordWord) == 8 && RecordWord::is_always_lock_free);
@@ -137,7 +139,7 @@ struct RecordRing {
   // Text: why the communicator failed or, while ranks make it, what the rank waits for.
   std::array<RecordWord, kReasonWords> reason;
   alignas(128) std::array<RawRecord, kRecordsPerRing> records;
-  // Text: how data moves within the rank's host (HostCopies::text).
+  // Text: how data moves within the rank's host (CopyChanges): what was chosen and, behind kSinceThen, what has changed.
   std::array<RecordWord, kCopiesWords> copies;
 };
 

@@ -36,13 +36,23 @@ std::optional<WayChange> TwoWays::decide() {
   return {};
 }
 
+namespace {
+
+double microseconds(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1000; }
+const char* wayName(bool second) { return second ? "read" : "staged"; }
+
+}  // namespace
+
 std::string changeText(std::string_view what, const WayChange& change) {
-  const auto microseconds = [](std::chrono::nanoseconds time) {
-    return static_cast<double>(time.count()) / 1000;
-  };
   return fmt::format("{} of {} bytes: {} from now on, which took {:.1f} us; {} {:.1f} us", what, change.bytes,
-                     change.second ? "read" : "staged", microseconds(change.now),
-                     change.second ? "staged" : "read", microseconds(change.before));
+                     wayName(change.second), microseconds(change.now), wayName(!change.second),
+                     microseconds(change.before));
+}
+
+std::string wayText(std::string_view what, const WayChange& change) {
+  return fmt::format("{} of {} bytes {} ({:.1f} us; {} {:.1f} us)", what, change.bytes,
+                     wayName(change.second), microseconds(change.now), wayName(!change.second),
+                     microseconds(change.before));
 }
 
 }  // namespace xylem::transport
