@@ -43,13 +43,13 @@ bool allCanRead(const Meeting& meeting) {
 
 DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers,
                                bool oneProcess, bool oversubscribed, const transport::CopyChoices& choices,
-                               transport::TellChange tell, std::shared_ptr<device::Helpers> helpers)
+                               transport::TellChange tell, const SharedWork& shared)
     : meeting_(rank, mailbox, std::move(peers)),
       reach_(meeting_, oneProcess),
       oversubscribed_(oversubscribed),
       choices_(choices),
       tell_(std::move(tell)),
-      shared_(std::move(helpers)),
+      shared_(shared),
       readable_(allCanRead(meeting_)),
       staged_(choices.piece),
       mapped_(choices.streamExchange, shared_),

@@ -46,11 +46,11 @@ class DirectExchange {
 
   // `peers`: by rank; the entry of `rank` itself is not used. `oneProcess`: all ranks are in one process.
   // `oversubscribed`: the host has more ranks than cores. It and `choices` are the same on all ranks. `tell`, if it is not empty,
-  // hears on one rank how data is moved from now on, in the thread that calls step(). `helpers` share what this rank copies and
-  // reduces.
+  // hears on one rank how data is moved from now on, in the thread that calls step(). `shared`: what this
+  // rank copies and reduces.
   DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers, bool oneProcess,
                  bool oversubscribed, const transport::CopyChoices& choices = {},
-                 transport::TellChange tell = {}, std::shared_ptr<device::Helpers> helpers = nullptr);
+                 transport::TellChange tell = {}, const SharedWork& shared = SharedWork());
   DirectExchange(const DirectExchange&) = delete;
   DirectExchange& operator=(const DirectExchange&) = delete;
 

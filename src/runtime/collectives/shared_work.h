@@ -4,6 +4,7 @@
 //   const SharedWork shared(helpers);                        // or none: SharedWork()
 //   shared.stretches(bytes, 1, [&](std::size_t begin, std::size_t end) { copyBytes(out + begin, in + begin, end - begin); });
 //   shared.combine(reduction, {inputs, factors}, outputs, n, false);
+//   end.takePiece(protocol, out, left, &shared);                 // what a message brings
 //
 // Elements do not depend on where work is cut: neither their order nor their rounding.
 
@@ -15,10 +16,11 @@
 
 #include "runtime/collectives/combine_all.h"
 #include "runtime/device/helpers.h"
+#include "runtime/transport/queue/copy_sharing.h"
 
 namespace xylem::collectives {
 
-class SharedWork {
+class SharedWork final : public transport::CopySharing {
  public:
   // If there are more sources, or more outputs, the calling thread combines them alone.
   static constexpr std::size_t kMostBuffers = 64;
@@ -26,7 +28,7 @@ class SharedWork {
   explicit SharedWork(std::shared_ptr<device::Helpers> helpers = nullptr) : helpers_(std::move(helpers)) {}
 
   // How many threads do the work of this rank, the calling one included.
-  std::size_t threads() const {
+  std::size_t threads() const override {
     return helpers_ == nullptr ? 1 : 1 + static_cast<std::size_t>(helpers_->threads());
   }
 
@@ -43,6 +45,9 @@ class SharedWork {
       const std::size_t begin = part * each;
       work(begin, std::min(n, begin + each));
     });
+  }
+  void share(std::size_t bytes, const std::function<void(std::size_t, std::size_t)>& copy) const override {
+    stretches(bytes, 1, copy);
   }
   // Calls work(0) to work(parts - 1), several of them at the same time; each takes tens of microseconds or more.
   template <typename Work>

@@ -7,7 +7,7 @@
 namespace xylem::collectives {
 namespace {
 
-// A step moves at most about this much, so that other tasks of the thread get their turn.
+// A step moves at most about this much with each thread, so that other tasks of the thread get their turn.
 constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
 
 }  // namespace
@@ -16,9 +16,14 @@ constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
 std::size_t Transfer::move() {
   const std::size_t left = work_.bytes - done_;
   if (work_.to != nullptr) return work_.to->sendPiece(work_.protocol, work_.input + done_, left, work_.bytes);
-  if (work_.from != nullptr) return work_.from->takePiece(work_.protocol, work_.output + done_, left);
-  const std::size_t bytes = std::min(left, kTurnBytes);
-  copyPart(work_.output + done_, work_.input + done_, bytes, work_.bytes);
+  if (work_.from != nullptr)
+    return work_.from->takePiece(work_.protocol, work_.output + done_, left, work_.shared);
+  static const SharedWork kAlone;
+  const SharedWork& shared = work_.shared == nullptr ? kAlone : *work_.shared;
+  const std::size_t bytes = std::min(left, kTurnBytes * shared.threads());
+  shared.stretches(bytes, 1, [&](std::size_t begin, std::size_t end) {
+    copyPart(work_.output + done_ + begin, work_.input + done_ + begin, end - begin, work_.bytes);
+  });
   return bytes;
 }
 

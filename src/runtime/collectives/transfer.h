@@ -10,6 +10,7 @@
 #include <chrono>
 
 #include "core/kinds.h"
+#include "runtime/collectives/shared_work.h"
 #include "runtime/device/task.h"
 #include "runtime/transport/queue/recv_end.h"
 #include "runtime/transport/queue/send_end.h"
@@ -25,6 +26,7 @@ struct TransferWork {
   std::byte* output = nullptr;
   std::size_t bytes = 0;
   Protocol protocol = Protocol::kSimple;
+  const SharedWork* shared = nullptr;  // whose threads copy; null: the calling one
 };
 
 class Transfer {

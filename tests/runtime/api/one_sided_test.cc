@@ -4,9 +4,7 @@
 
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <thread>
 
 #include "runtime/api/other_process.h"

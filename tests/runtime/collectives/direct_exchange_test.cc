@@ -297,12 +297,12 @@ INSTANTIATE_TEST_SUITE_P(Ranks, DirectExchangeOf, Values(2, 3, 5, 8));
 
 // Much data, of which helper threads take a part.
 TEST(DirectExchange, HelpersShareWhateverWayDataTakes) {
-  const auto helpers = std::make_shared<device::Helpers>(3);
+  const SharedWork shared(std::make_shared<device::Helpers>(3));
   unsigned seed = 1;
   for (const Reach reach : {Reach::kAll, Reach::kRead}) {
     transport::CopyChoices choices;
     choices.blockReadUpTo = choices.reduceReadUpTo = std::uint64_t{1} << 40;
-    ExchangeJob job(reach == Reach::kAll ? 2 : 3, reach, false, choices, helpers);
+    ExchangeJob job(reach == Reach::kAll ? 2 : 3, reach, false, choices, shared);
     for (const Function function : kAllCollectives) runOutOfReach(job, function, 400001, false, 1, seed++);
     runAllToAll(job, 200001, seed++);
   }

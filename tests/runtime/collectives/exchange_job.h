@@ -45,7 +45,7 @@ class ExchangeJob {
  public:
   explicit ExchangeJob(int ranks, Reach reach = Reach::kAll, bool oversubscribed = false,
                        const transport::CopyChoices& choices = {},
-                       const std::shared_ptr<device::Helpers>& helpers = nullptr)
+                       const collectives::SharedWork& shared = collectives::SharedWork())
       : memory_(reach) {
     for (int rank = 0; rank < ranks; ++rank) boards_.push_back(std::make_unique<transport::Mailbox>());
     for (int rank = 0; rank < ranks; ++rank) {
@@ -54,7 +54,7 @@ class ExchangeJob {
         peers.push_back({boards_[static_cast<std::size_t>(peer)].get(), &memory_});
       exchanges_.push_back(std::make_unique<collectives::DirectExchange>(
           rank, *boards_[static_cast<std::size_t>(rank)], std::move(peers), reach == Reach::kAll,
-          oversubscribed, choices, transport::TellChange(), helpers));
+          oversubscribed, choices, transport::TellChange(), shared));
     }
   }
   int ranks() const { return static_cast<int>(exchanges_.size()); }

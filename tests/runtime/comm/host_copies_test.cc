@@ -54,6 +54,16 @@ bool dataIsRight(int rank, ncclComm_t comm) {
   return true;
 }
 
+// Two ranks that are processes and have this role. `seconds`: the most that each takes.
+void runTwo(const char* role, int seconds) {
+  const Variables variables{};
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  RankProcess first(role, 0, 2, id), second(role, 1, 2, id);
+  EXPECT_EQ(first.waitAtMost(seconds), 0);
+  EXPECT_EQ(second.waitAtMost(seconds), 0);
+}
+
 const RankRole kDiffer("copies differ", [](int rank, int ranks, const ncclUniqueId& id) {
   setenv("XYLEM_COPY_CHOICES",
          rank == 0 ? "read_from=2000,read_up_to=100000,piece=8192,staged=64" : "default", 1);
@@ -70,14 +80,7 @@ const RankRole kDiffer("copies differ", [](int rank, int ranks, const ncclUnique
   return ncclCommDestroy(comm) == ncclSuccess ? 0 : 4;
 });
 
-TEST(HostCopies, AreThoseOfTheFirstRank) {
-  const Variables variables{};
-  ncclUniqueId id;
-  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-  RankProcess first("copies differ", 0, 2, id), second("copies differ", 1, 2, id);
-  EXPECT_EQ(first.waitAtMost(60), 0);
-  EXPECT_EQ(second.waitAtMost(60), 0);
-}
+TEST(HostCopies, AreThoseOfTheFirstRank) { runTwo("copies differ", 60); }
 
 // Often enough for several trials.
 constexpr int kAdaptingRounds = kSanitized ? 30 : 150;
@@ -95,14 +98,7 @@ const RankRole kAdapt("copies adapt", [](int rank, int ranks, const ncclUniqueId
   return ncclCommDestroy(comm) == ncclSuccess ? 0 : 4;
 });
 
-TEST(HostCopies, OtherWaysAreTriedWhileRanksRun) {
-  const Variables variables{};
-  ncclUniqueId id;
-  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-  RankProcess first("copies adapt", 0, 2, id), second("copies adapt", 1, 2, id);
-  EXPECT_EQ(first.waitAtMost(120), 0);
-  EXPECT_EQ(second.waitAtMost(120), 0);
-}
+TEST(HostCopies, OtherWaysAreTriedWhileRanksRun) { runTwo("copies adapt", 120); }
 
 TEST(HostCopies, ChangesWhileRanksRunAreShownBehindWhatWasChosen) {
   comm::FlightRecorder recorder({0xc0, 0, 2, 0});
@@ -134,35 +130,37 @@ int helpersHere() {
   return helpers;
 }
 
-// Large sums of both kinds of memory.
+// Large sums and messages in both kinds of memory.
 const RankRole kShare("copies shared", [](int rank, int ranks, const ncclUniqueId& id) {
   setenv("XYLEM_COPY_THREADS", "3", 1);
+  setenv("XYLEM_COPY_CHOICES", "read_up_to=1000000000", 1);
   cudaSetDevice(rank);
   ncclComm_t comm = nullptr;
   if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess) return 1;
   constexpr std::size_t kCount = 1500000;
-  std::vector<int> theirs(kCount, rank + 1);
+  std::vector<int> theirs(kCount, rank + 1), received(kCount);
   void* mapped = nullptr;
   if (ncclMemAlloc(&mapped, kCount * sizeof(int)) != ncclSuccess) return 2;
   std::fill_n(static_cast<int*>(mapped), kCount, rank + 1);
   for (int* const data : {static_cast<int*>(mapped), theirs.data()}) {
+    const bool sent = ncclGroupStart() == ncclSuccess &&
+                      ncclSend(data, kCount, ncclInt32, 1 - rank, comm, nullptr) == ncclSuccess &&
+                      ncclRecv(received.data(), kCount, ncclInt32, 1 - rank, comm, nullptr) == ncclSuccess &&
+                      ncclGroupEnd() == ncclSuccess;
+    if (!sent || cudaStreamSynchronize(nullptr) != cudaSuccess ||
+        std::count(received.begin(), received.end(), 2 - rank) != kCount)
+      return 3;
     if (ncclAllReduce(data, data, kCount, ncclInt32, ncclSum, comm, nullptr) != ncclSuccess ||
         cudaStreamSynchronize(nullptr) != cudaSuccess || std::count(data, data + kCount, 3) != kCount)
-      return 3;
+      return 4;
+    std::fill(received.begin(), received.end(), 0);
   }
-  if (helpersHere() != 2) return 4;
-  if (ncclCommDestroy(comm) != ncclSuccess || ncclMemFree(mapped) != ncclSuccess) return 5;
-  return helpersHere() == 0 ? 0 : 6;
+  if (helpersHere() != 2) return 5;
+  if (ncclCommDestroy(comm) != ncclSuccess || ncclMemFree(mapped) != ncclSuccess) return 6;
+  return helpersHere() == 0 ? 0 : 7;
 });
 
-TEST(HostCopies, ThreadsOfARankShareThem) {
-  const Variables variables{};
-  ncclUniqueId id;
-  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-  RankProcess first("copies shared", 0, 2, id), second("copies shared", 1, 2, id);
-  EXPECT_EQ(first.waitAtMost(60), 0);
-  EXPECT_EQ(second.waitAtMost(60), 0);
-}
+TEST(HostCopies, ThreadsOfARankShareThem) { runTwo("copies shared", 60); }
 
 TEST(HostCopies, AreMeasuredOnceAndRemembered) {
   std::string folder = (std::filesystem::temp_directory_path() / "xylem-copies-XXXXXX").string();

@@ -26,23 +26,15 @@
 #include <vector>
 
 #include "nccl.h"
+#include "support/hex.h"
 
 namespace xylem::testing {
 
-inline std::string hexOf(const ncclUniqueId& id) {
-  std::string text;
-  for (const char c : id.internal) {
-    const char* digits = "0123456789abcdef";
-    text += digits[static_cast<unsigned char>(c) >> 4];
-    text += digits[static_cast<unsigned char>(c) & 15];
-  }
-  return text;
-}
+inline std::string hexOf(const ncclUniqueId& id) { return hexOf(id.internal); }
 
 inline ncclUniqueId idOf(const std::string& hex) {
   ncclUniqueId id;
-  for (std::size_t i = 0; i < sizeof id.internal; ++i)
-    id.internal[i] = static_cast<char>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
+  bytesOf(hex, id.internal);
   return id;
 }
 

@@ -94,17 +94,23 @@ Choices makeChoices(const JobRoster& roster, const CommPlan& plan, const Wiring&
                  plugins::findTuner(request.settings, job, request.log), std::move(collnet));
 }
 
-std::optional<Mailboxes> makeMailboxes(const JobRoster& roster, const CommPlan& plan, int device,
-                                       Wiring& wiring, const Watches& watches, const Logger& log) {
+// Helpers are for ranks that share a host: what comes from other hosts is slower than one thread copies.
+collectives::SharedWork sharedWorkOf(const JobRoster& roster, const CommPlan& plan,
+                                     const JoinRequest& request) {
+  if (plan.copyThreads < 2 || roster.hosts.ranks.size() < 2 || roster.hasGpus())
+    return collectives::SharedWork();
+  const auto helpers = device::Helpers::of(request.membership.device, plan.copyThreads - 1);
+  request.log->info(Subsystem::kInit, "Copies within the host: {} threads share those of this rank",
+                    helpers->threads() + 1);
+  return collectives::SharedWork(helpers);
+}
+
+std::optional<Mailboxes> makeMailboxes(const JobRoster& roster, const CommPlan& plan,
+                                       const collectives::SharedWork& shared, Wiring& wiring,
+                                       const Watches& watches) {
   if (!Mailboxes::possible(roster.peers, plan.choice)) return std::nullopt;
-  std::shared_ptr<device::Helpers> helpers;
-  if (plan.copyThreads > 1) {
-    helpers = device::Helpers::of(device, plan.copyThreads - 1);
-    log.info(Subsystem::kInit, "Copies within the host: {} threads share those of this rank",
-             helpers->threads() + 1);
-  }
   return std::optional<Mailboxes>(std::in_place, roster.rank, roster.peers, roster.ownCores().oversubscribed,
-                                  plan.copies.choices, std::move(helpers), wiring.transports(), watches.peers,
+                                  plan.copies.choices, shared, wiring.transports(), watches.peers,
                                   watches.copies.teller());
 }
 
@@ -155,9 +161,10 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
       onlyNvls_(roster.self().direct == Direct::kNvls),
       choices_(makeChoices(roster, plan, wiring, request)),
       choiceLog_(request.log, roster.rank),
+      shared_(sharedWorkOf(roster, plan, request)),
       transfers_(plan.plan, plan.choice, rank_, plan.channels, checked_, request.settings,
-                 wiring.transports(), watches.peers, *request.log),
-      mailboxes_(makeMailboxes(roster, plan, request.membership.device, wiring, watches, *request.log)),
+                 wiring.transports(), watches.peers, *request.log, shared_),
+      mailboxes_(makeMailboxes(roster, plan, shared_, wiring, watches)),
       check_(makeCheck(roster, wiring)),
       profiling_(wiring.observe(plugins::findProfiler(
           request.settings,

@@ -95,6 +95,7 @@ class Issuer {
   const bool onlyNvls_;  // of the collectives only those of NVLS are exchanges
   Choices choices_;
   ChoiceLog choiceLog_;
+  const collectives::SharedWork shared_;  // of what moves within the host
   Transfers transfers_;
   std::optional<Mailboxes> mailboxes_;   // where all ranks are on one host
   std::optional<CallCheck> check_;       // in checked mode

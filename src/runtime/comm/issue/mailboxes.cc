@@ -29,7 +29,7 @@ bool Mailboxes::possible(std::span<const PeerInfo> peers, const connect::NetChoi
 }
 
 Mailboxes::Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscribed,
-                     const transport::CopyChoices& copies, std::shared_ptr<device::Helpers> helpers,
+                     const transport::CopyChoices& copies, const collectives::SharedWork& shared,
                      const Transports& transports, PeerWatch& watch, transport::TellChange tell)
     : rank_(rank),
       ranks_(static_cast<int>(peers.size())),
@@ -38,7 +38,7 @@ Mailboxes::Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscri
                       [&](const PeerInfo& info) { return info.peer.process == peers.front().peer.process; })),
       oversubscribed_(oversubscribed),
       copies_(copies),
-      helpers_(std::move(helpers)),
+      shared_(shared),
       transports_(transports),
       watch_(watch),
       tell_(std::move(tell)) {}
@@ -74,7 +74,7 @@ bool Mailboxes::connect() {
                                : collectives::DirectPeer{});
   memory_->closeFd();
   exchange_.emplace(rank_, *reinterpret_cast<transport::Mailbox*>(memory_->data()), std::move(peers),
-                    oneProcess_, oversubscribed_, copies_, tell_, helpers_);
+                    oneProcess_, oversubscribed_, copies_, tell_, shared_);
   return true;
 }
 

@@ -2,7 +2,7 @@
 // The mailboxes of a communicator whose ranks are all on one host and can map each other's memory. They are
 // connected when the first operation needs them; the exchange then runs over them.
 //
-//   if (Mailboxes::possible(peers, choice)) mailboxes.emplace(rank, peers, false, copies, helpers, transports, watch, tell);
+//   if (Mailboxes::possible(peers, choice)) mailboxes.emplace(rank, peers, false, copies, shared, transports, watch, tell);
 //   if (mailboxes->advance()) mailboxes->exchange().start(work);       // on all ranks
 
 #include <memory>
@@ -21,7 +21,7 @@ class Mailboxes {
  public:
   // `oversubscribed`: there are more ranks than cores for them. It and `copies` are the same on all ranks.
   Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscribed,
-            const transport::CopyChoices& copies, std::shared_ptr<device::Helpers> helpers,
+            const transport::CopyChoices& copies, const collectives::SharedWork& shared,
             const Transports& transports, PeerWatch& watch, transport::TellChange tell);
 
   // Whether the ranks can have mailboxes; the same answer on all ranks.
@@ -42,7 +42,7 @@ class Mailboxes {
   const bool oneProcess_;
   const bool oversubscribed_;
   const transport::CopyChoices copies_;
-  const std::shared_ptr<device::Helpers> helpers_;
+  const collectives::SharedWork shared_;
   const Transports& transports_;
   PeerWatch& watch_;
   const transport::TellChange tell_;

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxRepeated = 64;
 
 Transfers::Transfers(const plan::Plan& plan, const connect::NetChoice& choice, int rank, int channels,
                      bool checked, const Settings& settings, const Transports& transports, PeerWatch& watch,
-                     const Logger& log)
+                     const Logger& log, const collectives::SharedWork& shared)
     : plan_(plan),
       choice_(choice),
       rank_(rank),
@@ -29,7 +29,8 @@ Transfers::Transfers(const plan::Plan& plan, const connect::NetChoice& choice, i
                                 plan.tuning[static_cast<std::size_t>(plan.job().viewOf(rank))].input)),
       transports_(transports),
       watch_(watch),
-      log_(log) {
+      log_(log),
+      shared_(shared) {
   const connect::ViewDecisions& decided = plan.connections.of(rank);
   job_.channels = std::min(decided.p2pChannels, channels);
   job_.channelsPerPeer = std::min(decided.p2pChannelsPerPeer, channels);
@@ -150,7 +151,8 @@ void Transfers::cutOne(const CommOperation& operation, std::size_t place) {
                   .work = {.input = sends ? operation.send + range.begin : nullptr,
                            .output = sends ? nullptr : operation.receive + range.begin,
                            .bytes = range.end - range.begin,
-                           .protocol = split.protocol}}});
+                           .protocol = split.protocol,
+                           .shared = &shared_}}});
   }
 }
 
@@ -173,7 +175,9 @@ void Transfers::pairWithSelf(std::span<const CommOperation> operations) {
     parts_.push_back(
         {.place = static_cast<std::size_t>(&send - operations.data()),
          .key = static_cast<std::size_t>(2 * rank_ * job_.channelsPerPeer),
-         .path = {.sends = true, .work = {.input = send.send, .output = receive.receive, .bytes = bytes}}});
+         .path = {
+             .sends = true,
+             .work = {.input = send.send, .output = receive.receive, .bytes = bytes, .shared = &shared_}}});
   }
 }
 

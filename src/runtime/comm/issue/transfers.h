@@ -30,7 +30,8 @@ class Transfers {
  public:
   // `channels`: how many a pair of ranks uses at most. `checked`: transfers of no bytes get a part, too.
   Transfers(const plan::Plan& plan, const connect::NetChoice& choice, int rank, int channels, bool checked,
-            const Settings& settings, const Transports& transports, PeerWatch& watch, const Logger& log);
+            const Settings& settings, const Transports& transports, PeerWatch& watch, const Logger& log,
+            const collectives::SharedWork& shared);
 
   // The parts of the sends and receives among the operations; valid until the next call. Throws
   // ncclInvalidUsage for sends to oneself without a receive of the same size, and for such receives.
@@ -66,6 +67,7 @@ class Transfers {
   const Transports& transports_;
   PeerWatch& watch_;
   const Logger& log_;
+  const collectives::SharedWork& shared_;
   std::map<int, std::unique_ptr<transport::Connection>> connections_;
   std::vector<TransferPart> parts_;
   std::vector<Shape> shapes_;      // of the operations that were cut last; empty: their parts are not reused

@@ -59,13 +59,22 @@ const std::byte* RecvEnd::fetch(const StepNote& note) {
   return out;
 }
 
-bool RecvEnd::copy(const StepNote& note, std::byte* out, std::size_t whole) {
+bool RecvEnd::copy(const StepNote& note, std::byte* out, std::size_t whole, const CopySharing* sharing) {
   if (note.bytes == 0) return true;  // `out` may be null
   if (!beginRead()) return false;
-  if (const std::byte* data = memory_->reach(note))
-    copyPart(out, data, note.bytes, whole, memory_->streamsFrom());
+  const std::byte* const data = memory_->reach(note);
+  const auto copyStretch = [&](std::size_t begin, std::size_t end) {
+    if (data != nullptr)
+      return copyPart(out + begin, data + begin, end - begin, whole, memory_->streamsFrom());
+    StepNote part = note;
+    part.bytes = static_cast<std::uint32_t>(end - begin);
+    part.address += begin;
+    memory_->read(part, out + begin);
+  };
+  if (sharing == nullptr)
+    copyStretch(0, note.bytes);
   else
-    memory_->read(note, out);
+    sharing->share(note.bytes, copyStretch);
   endRead();
   return true;
 }
@@ -78,7 +87,8 @@ void RecvEnd::received(std::size_t whole, std::chrono::nanoseconds time) {
   queue_.control->told.store(tells, std::memory_order_relaxed);
 }
 
-std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t left) {
+std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t left,
+                               const CopySharing* sharing) {
   // Where this rank can read the writer's memory, the piece that the note describes decides; elsewhere the
   // message comes in steps of the size that both sides know.
   const bool reaches = protocol == Protocol::kSimple && memory_ != nullptr && pump_ == nullptr;
@@ -93,10 +103,11 @@ std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t le
   if (const std::size_t expected = std::min(left + taken_, kMaxPieceBytes); whole != expected)
     throwMismatch(whole, expected);
   StepNote part = *note;
-  const std::size_t bytes = std::min(whole - taken_, kMaxCopyBytes);
+  const std::size_t bytes =
+      std::min(whole - taken_, kMaxCopyBytes * (sharing == nullptr ? 1 : sharing->threads()));
   part.bytes = static_cast<std::uint32_t>(bytes);
   part.address += taken_;
-  if (!copy(part, out, whole)) return 0;
+  if (!copy(part, out, whole, sharing)) return 0;
   taken_ += bytes;
   if (taken_ == whole) {
     taken_ = 0;

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "runtime/transport/local/peer_memory.h"
+#include "runtime/transport/queue/copy_sharing.h"
 #include "runtime/transport/queue/low_latency.h"
 #include "runtime/transport/queue/pump.h"
 #include "runtime/transport/queue/queue.h"
@@ -83,9 +84,10 @@ class RecvEnd {
   }
 
   // Copies the next bytes of a message, which SendEnd::sendPiece sends and of which `left` bytes are left,
-  // to `out`. Returns their number; 0 if none have arrived. Copies at most 1 MiB per call, so that the
-  // calling thread gets to its other work.
-  std::size_t takePiece(Protocol protocol, std::byte* out, std::size_t left);
+  // to `out`. Returns their number; 0 if none have arrived. Copies at most 1 MiB per call and thread, so that the
+  // calling thread gets to its other work. `sharing`: of what is copied out of the writer's memory; may be null.
+  std::size_t takePiece(Protocol protocol, std::byte* out, std::size_t left,
+                        const CopySharing* sharing = nullptr);
   // Whether the receiver should time a message of this size, and tell with received() how long it took from being asked for
   // until the end.
   bool timesMessages(Protocol protocol, std::size_t whole) const {
@@ -132,7 +134,7 @@ class RecvEnd {
   // For a step that the writer shared: its payload in place, and a copy of `note.bytes` of it (of a piece of
   // `whole` bytes). Null or false if the writer has given up.
   const std::byte* fetch(const StepNote& note);
-  bool copy(const StepNote& note, std::byte* out, std::size_t whole);
+  bool copy(const StepNote& note, std::byte* out, std::size_t whole, const CopySharing* sharing = nullptr);
   // Must be called before reading the writer's memory. Returns false if the writer has given up; its
   // connection reports why.
   bool beginRead();
