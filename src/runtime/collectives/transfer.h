@@ -26,7 +26,7 @@ struct TransferWork {
   std::byte* output = nullptr;
   std::size_t bytes = 0;
   Protocol protocol = Protocol::kSimple;
-  const SharedWork* shared = nullptr;  // whose threads copy; null: the calling one
+  const SharedWork* shared = nullptr;  // its threads copy; null: the calling one does
 };
 
 class Transfer {
