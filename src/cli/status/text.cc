@@ -28,12 +28,14 @@ Cell stateOf(const SeenRank& rank) {
   return {current->state == comm::CallState::kStarted ? "runs" : "queued", Style::kGreen};
 }
 
-// How data moves within the rank's host: what was chosen, and what has changed since.
+// How data moves within the rank's host: what was chosen, with the reason, and what has changed since.
 std::pair<std::string, std::string> copiesOf(const SeenRank& rank) {
   const std::string_view text = rank.log.copies, since = comm::kSinceThen;
-  const std::size_t at = text.find(since);
+  const std::size_t reason = std::min(text.find(" ("), text.size()), at = text.substr(0, reason).find(since);
   if (at == std::string_view::npos) return {std::string(text), {}};
-  return {std::string(text.substr(0, at)), std::string(text.substr(at + since.size()))};
+  const std::size_t changed = at + since.size();
+  return {fmt::format("{}{}", text.substr(0, at), text.substr(reason)),
+          std::string(text.substr(changed, reason - changed))};
 }
 
 std::string waitText(const SeenRank& rank) {
@@ -115,7 +117,9 @@ nlohmann::ordered_json rankJson(const SeenRank& rank, std::size_t calls) {
                                 {"device", rank.log.device}, {"state", stateOf(rank).text},
                                 {"calls", rank.log.issued}};
   if (rank.log.failed) out["failure"] = rank.log.reason;
-  if (!rank.log.copies.empty()) out["copies"] = rank.log.copies;
+  const auto [chosen, changed] = copiesOf(rank);
+  if (!chosen.empty()) out["copies"] = chosen;
+  if (!changed.empty()) out["copies_since"] = changed;
   if (rank.log.joining) out["joins_at"] = rank.log.joinsAt;
   if (rank.log.wait != comm::WaitKind::kNone) {
     out["waits_for"] = rank.log.waitsFor;

@@ -83,14 +83,18 @@ void ReadExchange::copyNext(Meeting& meeting) {
   ++part_;
 }
 
-// Reduces the next elements. Each thread has scratch memory for some of them.
+// Reduces the next elements. Each thread takes a part of them, piece by piece through its scratch memory.
 void ReadExchange::reduceNext(Meeting& meeting) {
-  const std::size_t most =
-      kScratchBytes / static_cast<std::size_t>(ranks_ - 1) / kLine * kLine / work_.reduction.elementBytes;
-  const std::size_t n = std::min(end_ - begin_, shared_.threads() * most);
-  shared_.parts((n + most - 1) / most, [&](std::size_t part) {
-    const std::size_t begin = part * most;
-    reduceStretch(meeting, begin_ + begin, std::min(most, n - begin), scratch_.get() + part * kScratchBytes);
+  const std::size_t element = work_.reduction.elementBytes, others = static_cast<std::size_t>(ranks_ - 1);
+  const std::size_t most = kScratchBytes / others / kLine * kLine / element;
+  const bool much = (end_ - begin_) * element * others >= SharedWork::kLeastShared;
+  const std::size_t parts = much ? shared_.threads() : 1;
+  const std::size_t each = std::max(most, kPieceBytes / others / kLine * kLine / element);
+  const std::size_t n = std::min(end_ - begin_, parts * each), perPart = (n + parts - 1) / parts;
+  shared_.parts(parts, [&](std::size_t part) {
+    const std::size_t end = std::min(n, (part + 1) * perPart);
+    for (std::size_t at = part * perPart; at < end; at += most)
+      reduceStretch(meeting, begin_ + at, std::min(most, end - at), scratch_.get() + part * kScratchBytes);
   });
   begin_ += n;
 }

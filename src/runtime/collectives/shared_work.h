@@ -24,6 +24,8 @@ class SharedWork final : public transport::CopySharing {
  public:
   // If there are more sources, or more outputs, the calling thread combines them alone.
   static constexpr std::size_t kMostBuffers = 64;
+  // Less than this many bytes may well be in the caches of the calling thread's core, where no other core gets it faster.
+  static constexpr std::size_t kLeastShared = std::size_t{1} << 20;
 
   explicit SharedWork(std::shared_ptr<device::Helpers> helpers = nullptr) : helpers_(std::move(helpers)) {}
 
@@ -33,7 +35,7 @@ class SharedWork final : public transport::CopySharing {
   }
 
   // Calls work(begin, end) for stretches that make up the elements 0 to n - 1 together, several of them at the same time if there is
-  // much to do. They begin at multiples of a cache line. `bytes`: that one element moves.
+  // much to do. They have whole cache lines, but for the last. `bytes`: that one element moves.
   template <typename Work>
   void stretches(std::size_t n, std::size_t bytes, Work&& work) const {
     if (helpers_ == nullptr || n * bytes < kLeastShared) {
@@ -60,9 +62,7 @@ class SharedWork final : public transport::CopySharing {
                std::size_t n, bool streaming) const;
 
  private:
-  // Less may well be in the caches of the calling thread's core, where no other core gets it faster.
-  static constexpr std::size_t kLeastShared = std::size_t{1} << 20;
-  static constexpr std::size_t kStretchBytes = std::size_t{128} << 10;
+  static constexpr std::size_t kStretchBytes = std::size_t{256} << 10;
 
   std::shared_ptr<device::Helpers> helpers_;
 };

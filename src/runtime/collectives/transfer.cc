@@ -18,8 +18,8 @@ std::size_t Transfer::move() {
   if (work_.to != nullptr) return work_.to->sendPiece(work_.protocol, work_.input + done_, left, work_.bytes);
   if (work_.from != nullptr)
     return work_.from->takePiece(work_.protocol, work_.output + done_, left, work_.shared);
-  static const SharedWork kAlone;
-  const SharedWork& shared = work_.shared == nullptr ? kAlone : *work_.shared;
+  static const SharedWork& alone = *new SharedWork;  // used until the program ends
+  const SharedWork& shared = work_.shared == nullptr ? alone : *work_.shared;
   const std::size_t bytes = std::min(left, kTurnBytes * shared.threads());
   shared.stretches(bytes, 1, [&](std::size_t begin, std::size_t end) {
     copyPart(work_.output + done_ + begin, work_.input + done_ + begin, end - begin, work_.bytes);

@@ -1,6 +1,7 @@
 #include "runtime/device/helpers.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <map>
@@ -13,7 +14,7 @@ namespace xylem::device {
 namespace {
 
 constexpr std::chrono::microseconds kIdleTime{50};
-constexpr int kPausesPerClockRead = 32;
+constexpr unsigned kPausesPerClockRead = 32;
 
 // A ticket: 32 bits for the number of the work, 16 for its parts, 16 for the next one.
 constexpr std::size_t kMostParts = 0xffff;
@@ -36,7 +37,12 @@ std::shared_ptr<Helpers> Helpers::of(int device, int threads) {
   return helpers;
 }
 
+// In a forked child the threads do not exist.
 Helpers::~Helpers() {
+  if (!threads_.empty() && process_ != getpid()) {
+    for (std::thread& thread : threads_) thread.detach();
+    return;
+  }
   stopping_.store(true, std::memory_order_seq_cst);
   wake();
   for (std::thread& thread : threads_) thread.join();
@@ -61,12 +67,15 @@ void Helpers::run(std::size_t parts, const Work& work) {
   if (failed_.load(std::memory_order_relaxed)) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-// Without threads, as the system may refuse one, the work is done all the same.
+// The system may refuse a thread: the others do the work all the same.
 void Helpers::start() {
+  if (refused_) return;
+  process_ = getpid();
   try {
     while (threads_.size() < static_cast<std::size_t>(wanted_))
       pthread_setname_np(threads_.emplace_back([this] { loop(); }).native_handle(), "xylem helper");
   } catch (const std::system_error&) {
+    refused_ = true;
   }
 }
 
@@ -102,7 +111,7 @@ void Helpers::wake() {
 void Helpers::loop() {
   using Clock = std::chrono::steady_clock;
   Clock::time_point last = Clock::now();  // there was work
-  for (int pauses = 0; !stopping_.load(std::memory_order_seq_cst);) {
+  for (unsigned pauses = 0; !stopping_.load(std::memory_order_seq_cst);) {
     if (const auto index = take()) {
       perform(*index);
       pauses = 0;

@@ -8,6 +8,8 @@
 // delays no part that others can take. Helpers start with the first work. Without work for some tens of microseconds they sleep.
 // They run on the cores of the thread that started them.
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -62,7 +64,9 @@ class Helpers {
   const int wanted_;
   std::mutex mutex_;  // held by the thread that shares its work
   std::vector<std::thread> threads_;
-  Work work_;  // constant while parts of it are under way
+  bool refused_ = false;  // the system gave fewer threads
+  pid_t process_ = -1;    // that has the threads
+  Work work_;             // constant while parts of it are under way
   // The number of the work, its parts, and the next one of them: taking a part is one exchange of this word, and fails if the work
   // has changed.
   std::atomic<std::uint64_t> ticket_{0};

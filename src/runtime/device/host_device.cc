@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "core/log.h"
 #include "core/shareable_memory.h"
@@ -41,12 +43,48 @@ CoreSet coreSet() {
   return cores;
 }
 
-// `200000 100000`: as much time in each 100000 us; `max`: no limit.
-std::optional<double> coreQuota() {
-  std::ifstream in("/sys/fs/cgroup/cpu.max");
+namespace {
+
+// `file` is of version 2 of control groups: `200000 100000`, as much time in each 100000 us; `max`: no limit.
+std::optional<double> quotaIn(const std::filesystem::path& file) {
+  std::ifstream in(file);
   double time = 0, period = 0;
   if (in >> time >> period && time > 0 && period > 0) return time / period;
   return std::nullopt;
+}
+
+// The same of version 1, which has a file for each number; -1: no limit.
+std::optional<double> firstQuotaIn(const std::filesystem::path& folder) {
+  std::ifstream time(folder / "cpu.cfs_quota_us"), period(folder / "cpu.cfs_period_us");
+  double each = 0, of = 0;
+  if (time >> each && period >> of && each > 0 && of > 0) return each / of;
+  return std::nullopt;
+}
+
+}  // namespace
+
+// `3:cpu,cpuacct:/job/7` in version 1, `0::/job/7` in version 2. Groups around a group limit it, too. In a container the top is the
+// container's own group.
+std::optional<double> coreQuota(const std::filesystem::path& root) {
+  const std::filesystem::path mounted = root / "sys/fs/cgroup";
+  std::optional<double> least;
+  std::ifstream in(root / "proc/self/cgroup");
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t first = line.find(':'),
+                      second = line.find(":/", first == std::string::npos ? first : first + 1);
+    if (second == std::string::npos) continue;
+    const std::string names = line.substr(first + 1, second - first - 1);
+    const bool isCpu = ("," + names + ",").find(",cpu,") != std::string::npos;
+    if (!names.empty() && !isCpu) continue;
+    const std::filesystem::path top = names.empty() ? mounted : mounted / names;
+    std::filesystem::path group = line.substr(second + 2);
+    for (;; group = group.parent_path()) {
+      const auto quota = names.empty() ? quotaIn(top / group / "cpu.max") : firstQuotaIn(top / group);
+      if (quota && (!least || *quota < *least)) least = quota;
+      if (group.empty()) break;
+    }
+  }
+  return least;
 }
 
 int hostDeviceCount(const Settings& settings) {

@@ -6,6 +6,7 @@
 
 #include <bitset>
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 
 #include "core/settings.h"
@@ -18,8 +19,9 @@ using CoreSet = std::bitset<1024>;
 CoreSet coreSet();
 inline int coreCount() { return static_cast<int>(coreSet().count()); }
 
-// How many cores the control group of this process may use at the same time; no limit: nothing.
-std::optional<double> coreQuota();
+// How many cores the control groups of this process may use at the same time; nothing: there is no limit. `root`: where /proc and
+// /sys are.
+std::optional<double> coreQuota(const std::filesystem::path& root = "/");
 
 // XYLEM_HOST_DEVICES if that is set. Otherwise one per core of the machine, or one per process of the job on
 // this machine if that is more.

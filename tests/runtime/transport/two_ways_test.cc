@@ -47,7 +47,7 @@ TEST(TwoWays, AChangeHasTheTimesOfBothWays) {
   changes[0].bytes = 65536;
   EXPECT_EQ(changeText("AllGather", changes[0]),
             "AllGather of 65536 bytes: read from now on, which took 8.1 us; staged 33.0 us");
-  EXPECT_EQ(wayText("AllGather", changes[0]), "AllGather of 65536 bytes read (8.1 us; staged 33.0 us)");
+  EXPECT_EQ(wayText("AllGather", changes[0]), "AllGather of 65536 bytes read in 8.1 us, staged in 33.0 us");
 }
 
 TEST(TwoWays, FollowsAMachineThatChanges) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -92,7 +93,7 @@ std::string firstLineOf(const char* path) {
 
 }  // namespace
 
-int copyThreads(const JobRoster& roster, const Settings& settings) {
+int copyThreads(const JobRoster& roster, const Settings& settings, int device) {
   // Some cores together can do what the memory of a socket can.
   constexpr int kMost = 8;
   if (const std::int64_t wanted = settings.integer(Setting::kCopyThreads); wanted > 0)
@@ -100,7 +101,12 @@ int copyThreads(const JobRoster& roster, const Settings& settings) {
   int cores = roster.ownCores().perRank;
   if (const auto quota = device::coreQuota())
     cores = std::min(cores, static_cast<int>(*quota / static_cast<double>(roster.hosts.ranks.size())));
-  return std::clamp(cores, 1, kMost);
+  // The ranks of a part of a job are not alone. An earlier, larger communicator has counted the others.
+  static std::mutex mutex;
+  static auto& leastOf = *new std::map<int, int>;  // by device
+  const std::lock_guard lock(mutex);
+  int& least = leastOf.emplace(device, kMost).first->second;
+  return least = std::clamp(cores, 1, least);
 }
 
 transport::MachineKey machineKey(const device::CorePair& cores) {

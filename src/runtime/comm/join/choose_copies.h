@@ -16,8 +16,9 @@ namespace xylem::comm {
 // variable is invalid.
 HostCopies copiesFor(const JobRoster& roster, const Settings& settings);
 
-// How many threads copy and reduce this rank's data within its host: XYLEM_COPY_THREADS, or one per core that the rank has for itself.
-int copyThreads(const JobRoster& roster, const Settings& settings);
+// How many threads copy and reduce this rank's data within its host: XYLEM_COPY_THREADS, or one per core that the ranks of its host have
+// each, in the communicator that leaves this device the fewest.
+int copyThreads(const JobRoster& roster, const Settings& settings, int device);
 
 // The key by which measurements between two cores of this machine are remembered.
 transport::MachineKey machineKey(const device::CorePair& cores);

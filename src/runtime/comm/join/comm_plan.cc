@@ -334,12 +334,6 @@ CommPlan::CommPlan(std::span<const PeerInfo> peers, int rank, plan::Plan job, st
       scope(linkScope(plan, channels, Mailboxes::possible(peers, choice))),
       links(planLinks(plan, rank, scope)) {}
 
-std::string CommPlan::copiesText() const {
-  std::string text = copies.text();
-  if (copyThreads > 1) text += fmt::format(", {} threads for each rank", copyThreads);
-  return text;
-}
-
 CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
                   const JoinRequest& request, const std::string& gpu) {
   const Settings settings = settingsForPlan(request.settings, roster.hasGpus());
@@ -358,7 +352,7 @@ CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRo
       log.info(Subsystem::kInit, "Copies within the host: {}", hosts.copies.text());
     const int channels = channelsToUse(plan, roster, settings, request.config);
     return CommPlan(roster.peers, roster.rank, std::move(plan), hosts.busId, channels,
-                    std::move(hosts.copies), copyThreads(roster, settings));
+                    std::move(hosts.copies), copyThreads(roster, settings, request.membership.device));
   });
 }
 

@@ -64,9 +64,6 @@ struct CommPlan {
   CommPlan(const CommPlan&) = delete;  // `choice` refers to `plan`
   CommPlan& operator=(const CommPlan&) = delete;
 
-  // How data moves within this rank's host, in one line.
-  std::string copiesText() const;
-
   const plan::Plan plan;
   const connect::NetChoice choice;  // the transport and NIC of each pair of ranks
   const std::uint64_t busId;        // of this rank's device

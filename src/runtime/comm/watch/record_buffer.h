@@ -139,7 +139,8 @@ struct RecordRing {
   // Text: why the communicator failed or, while ranks make it, what the rank waits for.
   std::array<RecordWord, kReasonWords> reason;
   alignas(128) std::array<RawRecord, kRecordsPerRing> records;
-  // Text: how data moves within the rank's host (CopyChanges): what was chosen and, behind kSinceThen, what has changed.
+  // Text: how data moves within the rank's host (CopyChanges): what was chosen, behind kSinceThen what has changed, and in brackets
+  // why it was chosen.
   std::array<RecordWord, kCopiesWords> copies;
 };
 

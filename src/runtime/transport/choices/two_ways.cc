@@ -50,7 +50,7 @@ std::string changeText(std::string_view what, const WayChange& change) {
 }
 
 std::string wayText(std::string_view what, const WayChange& change) {
-  return fmt::format("{} of {} bytes {} ({:.1f} us; {} {:.1f} us)", what, change.bytes,
+  return fmt::format("{} of {} bytes {} in {:.1f} us, {} in {:.1f} us", what, change.bytes,
                      wayName(change.second), microseconds(change.now), wayName(!change.second),
                      microseconds(change.before));
 }

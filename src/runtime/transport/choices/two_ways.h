@@ -97,7 +97,7 @@ using TellChange = std::function<void(std::string_view what, const WayChange& ch
 
 // "AllGather of 65536 bytes: read from now on, which took 8.1 us; staged 33.0 us"
 std::string changeText(std::string_view what, const WayChange& change);
-// "AllGather of 65536 bytes read (8.1 us; staged 33.0 us)"
+// "AllGather of 65536 bytes read in 8.1 us, staged in 33.0 us"; without brackets.
 std::string wayText(std::string_view what, const WayChange& change);
 
 }  // namespace xylem::transport
