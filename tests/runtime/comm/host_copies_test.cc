@@ -95,7 +95,7 @@ const RankRole kAdapt("copies adapt", [](int rank, int ranks, const ncclUniqueId
   for (int i = 0; i < kAdaptingRounds; ++i)
     if (!dataIsRight(rank, comm)) return 2;
   const std::vector<std::string> copies = copiesHere();
-  if (copies.size() != 1 || copies[0].find(" adapt=1 ") == std::string::npos) return 3;
+  if (copies.size() != 1 || copies[0].find(" adapt=1") == std::string::npos) return 3;
   return ncclCommDestroy(comm) == ncclSuccess ? 0 : 4;
 });
 
