@@ -63,9 +63,7 @@ struct SmallFloat {
 // Every 64-bit Arm processor converts these itself.
 struct Half : SmallFloat<std::uint16_t, 5, 10, 0x7bff, 0x7c00, 0x7e00, false> {
   static float load(std::uint16_t stored) { return __builtin_bit_cast(__fp16, stored); }
-  static std::uint16_t store(float value) {
-    return __builtin_bit_cast(std::uint16_t, static_cast<__fp16>(value));
-  }
+  static std::uint16_t store(float value) { return __builtin_bit_cast(std::uint16_t, static_cast<__fp16>(value)); }
 };
 #else
 using Half = SmallFloat<std::uint16_t, 5, 10, 0x7bff, 0x7c00, 0x7e00, false>;
@@ -80,9 +78,7 @@ struct Bfloat16 {
   static constexpr std::uint32_t kLargestFinite = 0x7f7f;
   static constexpr std::uint32_t kLargestNumber = 0x7f80;
   static constexpr bool kSaturate = false;
-  XYLEM_SHARED static float load(std::uint16_t stored) {
-    return floatOf(static_cast<std::uint32_t>(stored) << 16);
-  }
+  XYLEM_SHARED static float load(std::uint16_t stored) { return floatOf(static_cast<std::uint32_t>(stored) << 16); }
   XYLEM_SHARED static std::uint16_t store(float value) {
     const std::uint32_t all = bitsOf(value);
     const std::uint32_t rounded = (all + 0x7fffu + ((all >> 16) & 1u)) >> 16;
@@ -172,9 +168,7 @@ struct Ordered {
   XYLEM_SHARED static Stored store(Value v) { return v; }
 
   XYLEM_SHARED static Stored magnitude(Stored v) { return static_cast<Stored>(v & Conversion::kMagnitude); }
-  XYLEM_SHARED static bool isNan(Stored v) {
-    return magnitude(v) > static_cast<Stored>(Conversion::kLargestNumber);
-  }
+  XYLEM_SHARED static bool isNan(Stored v) { return magnitude(v) > static_cast<Stored>(Conversion::kLargestNumber); }
   // An integer in the order of the numbers; both zeros are equal.
   XYLEM_SHARED static SignedType rank(Stored v) {
     const auto up = static_cast<SignedType>(magnitude(v));
@@ -215,8 +209,7 @@ XYLEM_SHARED inline typename Element::Value scaleOf(const Factor& factor) {
 }
 
 template <typename Element, ReduceOp kOp>
-XYLEM_SHARED inline typename Element::Value enterValue(typename Element::Value own,
-                                                       typename Element::Value scale) {
+XYLEM_SHARED inline typename Element::Value enterValue(typename Element::Value own, typename Element::Value scale) {
   if constexpr (kScales<Element, kOp>)
     return combineValues<ReduceOp::kProd>(own, scale);
   else
@@ -225,7 +218,7 @@ XYLEM_SHARED inline typename Element::Value enterValue(typename Element::Value o
 
 // Averages of integers are divided at the end.
 template <typename Element, ReduceOp kOp>
-constexpr bool kDivides = kOp == ReduceOp::kAvg&& Element::kInteger;
+constexpr bool kDivides = kOp == ReduceOp::kAvg && Element::kInteger;
 
 // One combination of one element, not yet stored. `own` is as its rank has it.
 template <typename Element, ReduceOp kOp>
@@ -261,17 +254,13 @@ struct ElementsOf<DataType::kFloat32> : ElementPair<Whole<float>> {};
 template <>
 struct ElementsOf<DataType::kFloat64> : ElementPair<Whole<double>> {};
 template <>
-struct ElementsOf<DataType::kFloat16>
-    : ElementPair<Small<std::uint16_t, Half>, Ordered<std::uint16_t, std::int16_t, Half>> {};
+struct ElementsOf<DataType::kFloat16> : ElementPair<Small<std::uint16_t, Half>, Ordered<std::uint16_t, std::int16_t, Half>> {};
 template <>
-struct ElementsOf<DataType::kBfloat16>
-    : ElementPair<Small<std::uint16_t, Bfloat16>, Ordered<std::uint16_t, std::int16_t, Bfloat16>> {};
+struct ElementsOf<DataType::kBfloat16> : ElementPair<Small<std::uint16_t, Bfloat16>, Ordered<std::uint16_t, std::int16_t, Bfloat16>> {};
 template <>
-struct ElementsOf<DataType::kFloat8e4m3>
-    : ElementPair<Small<std::uint8_t, Float8e4m3>, Ordered<std::uint8_t, std::int8_t, Float8e4m3>> {};
+struct ElementsOf<DataType::kFloat8e4m3> : ElementPair<Small<std::uint8_t, Float8e4m3>, Ordered<std::uint8_t, std::int8_t, Float8e4m3>> {};
 template <>
-struct ElementsOf<DataType::kFloat8e5m2>
-    : ElementPair<Small<std::uint8_t, Float8e5m2>, Ordered<std::uint8_t, std::int8_t, Float8e5m2>> {};
+struct ElementsOf<DataType::kFloat8e5m2> : ElementPair<Small<std::uint8_t, Float8e5m2>, Ordered<std::uint8_t, std::int8_t, Float8e5m2>> {};
 
 // Vectors of small floats. Specialised (small_float_vectors.inl) for processors with instructions for them
 // that compilers do not use by themselves.

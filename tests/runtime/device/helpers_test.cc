@@ -17,8 +17,8 @@ using ::testing::Each;
 TEST(Helpers, DoEachPartOnce) {
   Helpers helpers(3);
   for (const std::size_t parts : {0, 1, 2, 7, 1000}) {
-    std::vector<int> times(
-        parts);  // without atomics: the threads must also have seen each other's work at the end
+    // Without atomics: at the end the caller must have seen what helpers wrote.
+    std::vector<int> times(parts);
     helpers.share(parts, [&](std::size_t part) { ++times[part]; });
     EXPECT_THAT(times, Each(1)) << parts;
   }

@@ -30,7 +30,7 @@ Transfers::Transfers(const plan::Plan& plan, const connect::NetChoice& choice, i
       transports_(transports),
       watch_(watch),
       log_(log),
-      shared_(shared) {
+      shared_(shared.threads() > 1 ? &shared : nullptr) {
   const connect::ViewDecisions& decided = plan.connections.of(rank);
   job_.channels = std::min(decided.p2pChannels, channels);
   job_.channelsPerPeer = std::min(decided.p2pChannelsPerPeer, channels);
@@ -152,7 +152,7 @@ void Transfers::cutOne(const CommOperation& operation, std::size_t place) {
                            .output = sends ? nullptr : operation.receive + range.begin,
                            .bytes = range.end - range.begin,
                            .protocol = split.protocol,
-                           .shared = &shared_}}});
+                           .shared = shared_}}});
   }
 }
 
@@ -177,7 +177,7 @@ void Transfers::pairWithSelf(std::span<const CommOperation> operations) {
          .key = static_cast<std::size_t>(2 * rank_ * job_.channelsPerPeer),
          .path = {
              .sends = true,
-             .work = {.input = send.send, .output = receive.receive, .bytes = bytes, .shared = &shared_}}});
+             .work = {.input = send.send, .output = receive.receive, .bytes = bytes, .shared = shared_}}});
   }
 }
 

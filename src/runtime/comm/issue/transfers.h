@@ -67,7 +67,7 @@ class Transfers {
   const Transports& transports_;
   PeerWatch& watch_;
   const Logger& log_;
-  const collectives::SharedWork& shared_;
+  const collectives::SharedWork* const shared_;  // null: the rank has no helpers
   std::map<int, std::unique_ptr<transport::Connection>> connections_;
   std::vector<TransferPart> parts_;
   std::vector<Shape> shapes_;      // of the operations that were cut last; empty: their parts are not reused

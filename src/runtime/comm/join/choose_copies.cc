@@ -99,7 +99,7 @@ int copyThreads(const JobRoster& roster, const Settings& settings, int device) {
   if (const std::int64_t wanted = settings.integer(Setting::kCopyThreads); wanted > 0)
     return static_cast<int>(wanted);
   int cores = roster.ownCores().perRank;
-  if (const auto quota = device::coreQuota())
+  if (const auto quota = cores > 1 ? device::coreQuota() : std::nullopt)
     cores = std::min(cores, static_cast<int>(*quota / static_cast<double>(roster.hosts.ranks.size())));
   // The ranks of a part of a job are not alone. An earlier, larger communicator has counted the others.
   static std::mutex mutex;

@@ -74,7 +74,7 @@ bool RecvEnd::copy(const StepNote& note, std::byte* out, std::size_t whole, cons
   if (sharing == nullptr)
     copyStretch(0, note.bytes);
   else
-    sharing->share(note.bytes, copyStretch);
+    sharing->share(note.bytes, std::ref(copyStretch));  // a reference needs no allocation
   endRead();
   return true;
 }
