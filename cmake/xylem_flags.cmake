@@ -39,7 +39,7 @@ if(XYLEM_SANITIZE)
   add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
   # Code that touches no raw memory needs no checks of its pointers: their alignment follows from their types, and a null pointer
   # ends the program anyway. These checks are a fifth of the work of compiling it.
-  option(XYLEM_ALL_CHECKS "Check all pointers, also where there is no raw memory" OFF)
+  option(XYLEM_ALL_CHECKS "Check all pointers, also where there is no raw memory, and leaks of every process" OFF)
   if(NOT XYLEM_ALL_CHECKS)
     set(XYLEM_TYPED_FLAGS -fno-sanitize=null,alignment)
   endif()

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "core/kinds.h"
 #include "nccl.h"
 #include "runtime/collectives/reference_floats.h"
+#include "support/reused_buffer.h"
 
 namespace xylem::testing {
 
@@ -114,7 +116,8 @@ class CheckedRank {
     const std::size_t bytes = elementBytes(c.type);
     const std::size_t inputs = c.count * (c.collective == Collective::kReduceScatter ? n() : 1);
     const std::size_t outputs = c.count * (c.collective == Collective::kAllGather ? n() : 1);
-    std::vector<std::byte> input(inputs * bytes), output(outputs * bytes, std::byte{0x77});
+    const std::span<std::byte> input = input_.get(inputs * bytes), output = output_.get(outputs * bytes);
+    std::fill(output.begin(), output.end(), std::byte{0x77});
     for (std::size_t i = 0; i < std::min(inputs, kPeriod); ++i)
       fromDouble(c.type, valueOf(c, rank_, i), &input[i * bytes]);
     for (std::size_t filled = kPeriod; filled < inputs; filled *= 2)
@@ -228,6 +231,7 @@ class CheckedRank {
 
   int rank_, ranks_;
   ncclComm_t comm_;
+  ReusedBuffer input_, output_;
 };
 
 }  // namespace xylem::testing
