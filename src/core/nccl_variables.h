@@ -53,7 +53,6 @@ X("NCCL_IB_SUBNET_AWARE_ROUTING", "2.30", "", "0", kRun, "connections stay in a 
 X("NCCL_NET_PLUGIN_REF_COUNT", "2.26", "", "", kRun,
   "network plugins are unloaded with the last communicator")
 X("NCCL_GDR_FLUSH_DISABLE", "", "", "0", kRun, "no flush after GPU Direct RDMA")
-X("NCCL_DMABUF_ENABLE", "2.13", "", "1", kRun, "GPU Direct RDMA over DMA-BUF")
 X("NCCL_NET_SHARED_BUFFERS", "2.8", "", "1", kRun, "sends and receives share network buffers")
 X("NCCL_NET_SHARED_COMMS", "2.12", "", "1", kRun, "connections of PXN are shared")
 X("NCCL_NET_OPTIONAL_RECV_COMPLETION", "", "", "1", kRun, "completions of receives may be left out")

@@ -76,6 +76,14 @@ NetEnd NetChoice::nicOf(search::GraphKind kind, int rank, int channel, paths::Di
           NetReason::kGraph, reach.gdrOverPci(gdr)};
 }
 
+NetChoice::DirectAccess NetChoice::directAccess(int rank, topology::NodeId net,
+                                                paths::Direction direction) const {
+  const topology::NodeId gpu = c_.job.gpuOf(rank);
+  const paths::Reach& reach = *rules(rank).reach;
+  const paths::Decision gdr = reach.gdr(gpu, net, direction);
+  return {gdr.yes && gdr.relay == topology::kNoNode, reach.flush(gpu, net).yes};
+}
+
 // Prefers the NIC that the peer would use on a host like this one, if it is near enough: then data arrives at
 // the NIC that is the peer's own. Otherwise the rank uses its own NIC.
 NetEnd NetChoice::p2pEnd(int rank, int peer, int channel) const {

@@ -57,6 +57,14 @@ class NetChoice {
   // The rank's end for sending to `peer` by send/receive on a channel.
   NetEnd p2pEnd(int rank, int peer, int channel) const;
 
+  // Whether a NIC reaches the memory of the rank's GPU, without another GPU between them, for data in this direction; and whether
+  // data that it has written there must be flushed before the GPU may read it.
+  struct DirectAccess {
+    bool gdr = false;
+    bool flush = false;
+  };
+  DirectAccess directAccess(int rank, topology::NodeId net, paths::Direction direction) const;
+
  private:
   struct ViewRules {
     std::unique_ptr<paths::Locality> locality;

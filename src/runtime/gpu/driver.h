@@ -27,6 +27,7 @@ struct DeviceFacts {
   int residentBlocks;       // blocks of the kernel that it executes at the same time
   int readsAnyHostMemory;   // 1: also memory of the host that is not registered
   int sharesHostAddresses;  // 1: registered memory of the host has the same address on the GPU
+  int exportsDmaBuf;        // 1: exportDmaBuf can be used
 };
 
 enum class PlaceKind : int { kHost, kRegisteredHost, kDevice, kManaged };
@@ -70,6 +71,8 @@ struct DriverTable {
   Status (*exportMemory)(void* memory, MemoryHandle* handle);
   Status (*importMemory)(const MemoryHandle* handle, void** memory);  // of another process
   Status (*closeMemory)(void* allocation);  // that was imported: its address less the offset
+  // A descriptor by which a network card can be given whole pages of the device's memory; the caller closes it.
+  Status (*exportDmaBuf)(void* memory, std::size_t bytes, int* descriptor);
   Status (*lookUp)(const void* address, Place* place);
   Status (*copy)(void* to, const void* from, std::size_t bytes, void* stream);  // in stream order
 
@@ -90,7 +93,7 @@ struct DriverTable {
   // which is read before the call returns.
   Status (*launch)(const std::byte* table, const InlineTable* inlined, int lanes, void* stream);
 };
-constexpr int kDriverAbi = 6;
+constexpr int kDriverAbi = 7;
 
 // The driver of the calling thread's device if that is a GPU. XYLEM_DEVICE decides; with `auto` it is a GPU if the program has
 // loaded NVIDIA's driver and one of its contexts is current in this thread. Throws Error if the device has to be a GPU, but

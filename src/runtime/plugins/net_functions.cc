@@ -56,7 +56,10 @@ class VersionedNet final : public NetFunctions {
   }
 
   abi::Result properties(int device, transport::NetProperties& properties, int& deviceType) override {
-    return readProperties<V>(table_.getProperties, device, Carries::kMessages, properties, deviceType);
+    const abi::Result result =
+        readProperties<V>(table_.getProperties, device, Carries::kMessages, properties, deviceType);
+    if (table_.regMrDmaBuf == nullptr) properties.pointers &= ~transport::kDmaBufPointer;
+    return result;
   }
 
   abi::Result listen(int device, transport::NetHandle& handle, void*& comm) override {
@@ -96,6 +99,11 @@ class VersionedNet final : public NetFunctions {
     memory = nullptr;
     if (V < 8 && bytes > INT_MAX) return abi::kInternalError;
     return table_.regMr(comm, data, static_cast<Size>(bytes), kind, &memory);
+  }
+
+  abi::Result registerDmaBuf(void* comm, void* data, std::size_t bytes, int dmaBuf, void*& memory) override {
+    memory = nullptr;
+    return table_.regMrDmaBuf(comm, data, bytes, abi::kPtrCuda, 0, dmaBuf, &memory);
   }
 
   abi::Result deregisterMemory(void* comm, void* memory) override { return table_.deregMr(comm, memory); }

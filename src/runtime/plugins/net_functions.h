@@ -37,6 +37,9 @@ class NetFunctions {
   virtual abi::Result connect(int device, transport::NetHandle& handle, void*& comm) = 0;
   virtual abi::Result accept(void* listening, void*& comm) = 0;
   virtual abi::Result registerMemory(void* comm, void* data, std::size_t bytes, int kind, void*& memory) = 0;
+  // Memory of a GPU by its DMA-BUF, which the caller closes afterwards.
+  virtual abi::Result registerDmaBuf(void* comm, void* data, std::size_t bytes, int dmaBuf,
+                                     void*& memory) = 0;
   virtual abi::Result deregisterMemory(void* comm, void* memory) = 0;
   virtual abi::Result isend(void* comm, void* data, std::size_t bytes, int tag, void* memory,
                             void*& request) = 0;

@@ -76,7 +76,6 @@ transport::NetProperties NetPlugin::properties(int device) const {
   transport::NetProperties read;
   int type = 0;
   requireSuccess(functions_->properties(device, read, type), "getProperties", name_);
-  read.pointers = transport::kHostPointer;  // the network is used with host memory only
   return read;
 }
 

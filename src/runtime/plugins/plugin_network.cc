@@ -33,6 +33,11 @@ class PluginLink : public Base {
     check(net().registerMemory(comm_, data, bytes, static_cast<int>(kind), memory), "regMr", *plugin_);
     return static_cast<transport::NetMemory*>(memory);
   }
+  transport::NetMemory* registerDmaBuf(std::byte* data, std::size_t bytes, int dmaBuf) override {
+    void* memory = nullptr;
+    check(net().registerDmaBuf(comm_, data, bytes, dmaBuf, memory), "regMrDmaBuf", *plugin_);
+    return static_cast<transport::NetMemory*>(memory);
+  }
   void deregisterMemory(transport::NetMemory* memory) override { net().deregisterMemory(comm_, memory); }
 
   bool test(transport::NetRequest* request, std::size_t* bytes) override {

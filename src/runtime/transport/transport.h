@@ -38,14 +38,23 @@ struct Viability {
 // Purposes tell the connections of a pair of ranks apart.
 constexpr std::uint32_t kForCollectives = 0, kForTransfers = 1, kForMailboxes = 2, kForChecks = 3;
 
+// The network device at this rank's end of a queue; only the network transport uses it.
+struct QueueNic {
+  QueueNic(int number = 0) : device(number) {}  // NOLINT: a number is the device of that number
+  int device;
+  // On a GPU: the device reads and writes its memory itself (GPU Direct RDMA), and data that it has written there must be flushed
+  // before the GPU may read it.
+  bool gdr = false;
+  bool flush = false;
+};
+
 // Queues wanted between this rank and `peer`.
 struct ConnectionRequest {
   int peer = -1;
   std::uint32_t purpose = kForCollectives;
-  // One queue per element. The element is the number of the network device at this rank's end; only the
-  // network transport uses it.
-  std::vector<int> sends;
-  std::vector<int> receives;
+  // One queue per element.
+  std::vector<QueueNic> sends;
+  std::vector<QueueNic> receives;
   // The memory of this rank's mailbox, exchanged for the peer's instead of queues. Only P2P can do that.
   std::shared_ptr<SharedMemory> mailbox;
 };

@@ -235,6 +235,7 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     facts->memoryBytes = machine->options.memoryBytes;
     facts->residentBlocks = machine->options.residentBlocks;
     facts->sharesHostAddresses = 1;
+    facts->exportsDmaBuf = machine->options.exportsDmaBuf ? 1 : 0;
     return kDone;
   };
   table.enter = [](int of) {
@@ -280,6 +281,17 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     static_assert(sizeof exported <= sizeof *handle);
     std::memcpy(handle, &exported, sizeof exported);
     return kDone;
+  };
+  // The file of the allocation in which these pages lie.
+  table.exportDmaBuf = [](void* memory, std::size_t bytes, int* descriptor) {
+    const std::lock_guard lock(machine->mutex);
+    auto found = machine->pieces.upper_bound(static_cast<const std::byte*>(memory));
+    if (!machine->options.exportsDmaBuf || found == machine->pieces.begin()) return kInvalid;
+    const auto& [begin, piece] = *--found;
+    if (static_cast<const std::byte*>(memory) + bytes > begin + piece.bytes || piece.file < 0)
+      return kInvalid;
+    *descriptor = fcntl(piece.file, F_DUPFD_CLOEXEC, 0);
+    return *descriptor < 0 ? kInvalid : kDone;
   };
   table.importMemory = [](const gpu::MemoryHandle* handle, void** memory) {
     Exported exported{};

@@ -31,6 +31,7 @@ class MappedGpus {
     bool areOne = false;              // all numbers name one GPU
     std::vector<std::string> busIds;  // of the first ones; the others are on no bus
     bool reachPeers = true;           // their memory
+    bool exportsDmaBuf = true;
   };
   MappedGpus();
   explicit MappedGpus(const Options& options);

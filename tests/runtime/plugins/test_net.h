@@ -37,6 +37,19 @@ inline int testNetLiving(int version) {
   return living == nullptr ? -1 : living();
 }
 
+// How often the plugin did something with memory of GPUs until now.
+struct TestNetCounts {
+  long gpuMemory = 0, dmaBufs = 0, flushes = 0;
+};
+inline TestNetCounts testNetCounts(int version) {
+  const SharedLibrary library(testNetFile(version));
+  const auto count = [&](const char* name) {
+    auto* counted = library.function<long()>(name);
+    return counted == nullptr ? -1 : counted();
+  };
+  return {count("testNetGpuMemory"), count("testNetDmaBufs"), count("testNetFlushes")};
+}
+
 // Number of reductions that its network has finished in this process.
 inline long testCollReduced(int version) {
   const SharedLibrary library(testNetFile(version));

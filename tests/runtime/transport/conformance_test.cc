@@ -112,7 +112,7 @@ void exchangeWith(const std::vector<Protocol>& protocols, const std::vector<std:
   for (const std::size_t bufferBytes : bufferSizes)
     runRanks(maker, hosting, 2,
              [&](TestRank& rank) {
-               const std::vector<int> two(2), three(3);
+               const std::vector<QueueNic> two(2), three(3);
                ConnectionRequest request{.peer = 1 - rank.rank};
                request.sends = rank.rank == 0 ? two : three;
                request.receives = rank.rank == 0 ? three : two;
@@ -168,8 +168,8 @@ TEST_P(Conformance, AFullQueueRefusesAndGoesOnWhenThereIsRoom) {
 void shareAndCheck(TestRank& rank, std::byte* buffer, std::size_t stepsOfBuffer) {
   const auto connections =
       rank.connect({{.peer = 1 - rank.rank,
-                     .sends = std::vector<int>(static_cast<std::size_t>(1 - rank.rank)),
-                     .receives = std::vector<int>(static_cast<std::size_t>(rank.rank))}});
+                     .sends = std::vector<QueueNic>(static_cast<std::size_t>(1 - rank.rank)),
+                     .receives = std::vector<QueueNic>(static_cast<std::size_t>(rank.rank))}});
   for (std::uint64_t round = 0; round < 10; ++round)
     if (rank.rank == 0) {
       SendEnd& out = connections[0]->sender(0);
@@ -278,7 +278,7 @@ TEST_P(Conformance, ConnectingTakesNoTimeFromWhoDoesNotWait) {
 
 TEST_P(Conformance, RefusesAPeerThatWantsSomethingElse) {
   run(2, [](TestRank& rank) {
-    const std::vector<int> sends(rank.rank == 0 ? 2 : 1);
+    const std::vector<QueueNic> sends(rank.rank == 0 ? 2 : 1);
     const std::string text =
         messageOf([&] { rank.connect({{.peer = 1 - rank.rank, .sends = sends, .receives = {0}}}); });
     // The first rank that notices throws; the other may only see that the first has gone.

@@ -271,7 +271,7 @@ TEST(NetFaults, APeerThatLeavesWhileConnectingIsNamed) {
 TEST(NetFaults, PeersThatWantDifferentThingsAreTold) {
   NetSetup setup, other;
   other.queueBytes = setup.queueBytes / 2;
-  const auto both = [](NetRank& a, NetRank& b, const std::vector<int>& ofB) {
+  const auto both = [](NetRank& a, NetRank& b, const std::vector<QueueNic>& ofB) {
     auto theirs =
         std::async(std::launch::async, [&] { return messageOf([&] { b.connect(a.self, ofB, {0}, 5); }); });
     std::string ours = messageOf([&] { a.connect(b.self, {0}, {0}, 5); });

@@ -62,8 +62,8 @@ struct NetRank {
     transport.announce(self);
   }
 
-  void connect(const Peer& peer, std::vector<int> sends, std::vector<int> receives, int seconds = 20,
-               std::uint32_t purpose = 0) {
+  void connect(const Peer& peer, std::vector<QueueNic> sends, std::vector<QueueNic> receives,
+               int seconds = 20, std::uint32_t purpose = 0) {
     connection =
         transport.open({.peer = peer.rank, .purpose = purpose, .sends = sends, .receives = receives}, peer);
     Connection* one = connection.get();
@@ -82,8 +82,8 @@ struct NetRank {
 };
 
 // `sends` and `receives` are those of `a`.
-inline void connectPair(NetRank& a, NetRank& b, const std::vector<int>& sends,
-                        const std::vector<int>& receives) {
+inline void connectPair(NetRank& a, NetRank& b, const std::vector<QueueNic>& sends,
+                        const std::vector<QueueNic>& receives) {
   std::thread other([&] { b.connect(a.self, receives, sends); });
   a.connect(b.self, sends, receives);
   other.join();

@@ -330,7 +330,7 @@ std::size_t socketsOpen() {
 
 TEST(Net, AQueueAndTheOneBackShareASocket) {
   const NetSetup setup;
-  const auto socketsOf = [&](const std::vector<int>& sends, const std::vector<int>& receives) {
+  const auto socketsOf = [&](const std::vector<QueueNic>& sends, const std::vector<QueueNic>& receives) {
     NetRank a(0, setup), b(1, setup);
     const std::size_t before = socketsOpen();
     connectPair(a, b, sends, receives);

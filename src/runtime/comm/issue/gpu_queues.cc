@@ -162,10 +162,7 @@ GpuQueues::End& GpuQueues::find(const QueueSide& side) {
   if (side.nextStep() != 0)
     throw Error(ResultCode::kInternalError, "rank {}, GPU {}: a queue to rank {} was used before",
                 gpu_.rank(), gpu_.device(), side.peer());
-  transport::StepBytes steps{};
-  for (const Protocol protocol : kAllProtocols) steps[protocol] = side.stepBytes(protocol);
-  auto* const memory = reinterpret_cast<std::byte*>(const_cast<transport::QueueControl*>(&side.control()));
-  end.queue = transport::queueIn(memory, steps);
+  end.queue = side.queue();
   end.step = newStep();
   return end;
 }
@@ -174,8 +171,7 @@ template <typename QueueSide>
 const GpuQueues::End& GpuQueues::endOf(const QueueSide& side) {
   End& end = find(side);
   if (end.device == nullptr && end.pinned == nullptr)
-    end.pinned = std::make_unique<gpu::RegisteredMemory>(
-        gpu_, reinterpret_cast<std::byte*>(end.queue.control), transport::queueBytes(end.queue.stepBytes));
+    end.pinned = std::make_unique<gpu::RegisteredMemory>(gpu_, end.queue.control, end.queue.bytes);
   return end;
 }
 

@@ -51,9 +51,8 @@ transport::Connection& Transfers::to(int peer) {
     const ChosenTransport chosen = transports_.chooseFor(peer, plannedTransport(choice_, rank_, peer));
     transport::ConnectionRequest request{.peer = peer, .purpose = transport::kForTransfers};
     for (int part = 0; part < job_.channelsPerPeer; ++part) {
-      request.sends.push_back(transferDevice(choice_, plan_, rank_, peer, part, paths::Direction::kSend));
-      request.receives.push_back(
-          transferDevice(choice_, plan_, rank_, peer, part, paths::Direction::kReceive));
+      request.sends.push_back(transferNic(choice_, plan_, rank_, peer, part, paths::Direction::kSend));
+      request.receives.push_back(transferNic(choice_, plan_, rank_, peer, part, paths::Direction::kReceive));
     }
     connection = transports_.open(chosen, request);
     watch_.add(*connection);

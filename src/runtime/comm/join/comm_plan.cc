@@ -25,6 +25,7 @@
 #include "runtime/comm/join/host_description.h"
 #include "runtime/comm/join/join_log.h"
 #include "runtime/device/scheduler.h"
+#include "runtime/gpu/network_slots.h"
 
 namespace xylem::comm {
 namespace {
@@ -335,13 +336,15 @@ CommPlan::CommPlan(std::span<const PeerInfo> peers, int rank, plan::Plan job, st
       links(planLinks(plan, rank, scope)) {}
 
 CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
-                  const JoinRequest& request, const std::string& gpu) {
+                  const JoinRequest& request, const gpu::DeviceFacts* gpu) {
   const Settings settings = settingsForPlan(request.settings, roster.hasGpus());
   const Logger& log = *request.log;
-  DescribedHosts hosts = steps.run(InitPart::kTopology, "describing the hosts", [&] {
-    return describeHosts(bootstrap, roster, settings,
-                         {request.membership.device, request.network.name(), request.network.devices(), gpu});
-  });
+  RankDevices devices{request.membership.device, request.network.name(), {}};
+  devices.networks =
+      request.network.devices(gpu != nullptr ? gpu::NetworkSlots::pointersOf(*gpu, settings) : 0);
+  if (gpu != nullptr) devices.gpu = gpu->busId;
+  DescribedHosts hosts = steps.run(InitPart::kTopology, "describing the hosts",
+                                   [&] { return describeHosts(bootstrap, roster, settings, devices); });
   return steps.run(InitPart::kGraphs, "planning", [&] {
     plan::Plan plan = planOf(hosts, settings, plansAreShown(log));
     plan::dumpGraphs(plan, settings, roster.rank);

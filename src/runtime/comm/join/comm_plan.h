@@ -22,6 +22,7 @@
 #include "runtime/comm/join/job_roster.h"
 #include "runtime/comm/join/links.h"
 #include "runtime/comm/join/network_choice.h"
+#include "runtime/gpu/driver.h"
 
 namespace xylem::comm {
 
@@ -79,8 +80,8 @@ struct CommPlan {
 // without LL128, unless NCCL_PROTO asks for it.
 Settings settingsForPlan(const Settings& settings, bool onGpus);
 
-// Describes the hosts, plans the job and logs the plan. All ranks call it at the same time. `gpu`: as RankDevices::gpu.
+// Describes the hosts, plans the job and logs the plan. All ranks call it at the same time. `gpu`: null if the device is a host device.
 CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
-                  const JoinRequest& request, const std::string& gpu);
+                  const JoinRequest& request, const gpu::DeviceFacts* gpu);
 
 }  // namespace xylem::comm

@@ -45,10 +45,10 @@ JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap,
       plan_([&] {
         // From here on, whatever waits in the bootstrap also notices that a rank of this host is stopped.
         bootstrap_->alsoCheck([this](const char* what) { stopped_.check(StoppedPeers::kAll, what); });
-        return planComm(steps_, *bootstrap_, roster_, request, gpu_ ? gpu_->facts().busId : "");
+        return planComm(steps_, *bootstrap_, roster_, request, gpu_ ? &gpu_->facts() : nullptr);
       }()),
       changes_(plan_.copies, *request.log, *recorder_),
-      wiring_(steps_, *bootstrap_, roster_, plan_, request, watch_, changes_),
+      wiring_(steps_, *bootstrap_, roster_, plan_, request, watch_, changes_, gpu_.get()),
       issuer_(steps_.run(InitPart::kConnections, "loading a tuner and a profiler", [&] {
         return Issuer(roster_, plan_, wiring_, request, {watch_, stopped_, *recorder_, changes_}, gpu_.get());
       })) {

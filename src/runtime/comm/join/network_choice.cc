@@ -98,7 +98,7 @@ std::vector<transport::NetProperties> NetworkChoice::properties() const {
   return all;
 }
 
-std::optional<std::vector<topology::NetDevice>> NetworkChoice::devices() const {
+std::optional<std::vector<topology::NetDevice>> NetworkChoice::devices(unsigned gpu) const {
   if (kind_ != Kind::kPlugin && kind_ != Kind::kFabric) return std::nullopt;
   std::vector<topology::NetDevice> devices;
   for (const transport::NetProperties& read : properties()) {
@@ -109,6 +109,7 @@ std::optional<std::vector<topology::NetDevice>> NetworkChoice::devices() const {
     device.port = read.port;
     device.guid = read.guid;
     device.maxConnections = read.maxLinks;
+    device.gdr = (read.pointers & gpu) != 0;
     if (collective_) device.reduces = hasDevice(*collective_, read.name);
     devices.push_back(std::move(device));
   }

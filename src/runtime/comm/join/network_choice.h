@@ -36,8 +36,9 @@ class NetworkChoice {
 
   std::unique_ptr<transport::Network> make(const sockets::Secret& secret, const Settings& settings,
                                            const Logger& log) const;
-  // The network's devices for the description of this host; nothing if they are the host's interfaces.
-  std::optional<std::vector<topology::NetDevice>> devices() const;
+  // The network's devices for the description of this host; nothing if they are the host's interfaces. `gpu`: the kinds of memory
+  // that the rank's GPU has (transport::NetPointer), none for host devices.
+  std::optional<std::vector<topology::NetDevice>> devices(unsigned gpu) const;
   // Empty if there is no network.
   NetworkName name() const;
   // The plugin's network that reduces, if NCCL_COLLNET_ENABLE asks for it and the plugin has one; else null.

@@ -18,7 +18,8 @@ struct Transports::Members {
         shm(sessions, basics.bufferBytes),
         net(sessions,
             {.stepBytes = transport::netStepBytesFor(basics.bufferBytes),
-             .silence = std::chrono::seconds(settings.integer(Setting::kPeerTimeout))},
+             .silence = std::chrono::seconds(settings.integer(Setting::kPeerTimeout)),
+             .device = basics.device},
             *network, proxy) {}
 
   static transport::SessionOptions sessionOptions(const TransportBasics& basics,
@@ -69,9 +70,14 @@ ChosenTransport Transports::chooseFor(int peer, connect::TransportKind planned) 
 
 namespace {
 
-int deviceOf(const plan::Plan& plan, int rank, const connect::NetEnd& end) {
-  if (end.net == topology::kNoNode) return 0;
-  return plan.job().view(rank).system->net(end.net).dev;
+transport::QueueNic nicOf(const connect::NetChoice& choice, const plan::Plan& plan, int rank,
+                          const connect::NetEnd& end, paths::Direction direction) {
+  if (end.net == topology::kNoNode) return {};
+  transport::QueueNic nic(plan.job().view(rank).system->net(end.net).dev);
+  const connect::NetChoice::DirectAccess access = choice.directAccess(rank, end.net, direction);
+  nic.gdr = access.gdr;
+  nic.flush = access.flush;
+  return nic;
 }
 
 }  // namespace
@@ -80,17 +86,18 @@ connect::TransportKind plannedTransport(const connect::NetChoice& choice, int ra
   return choice.transport(rank, peer, rank < peer ? paths::Direction::kSend : paths::Direction::kReceive);
 }
 
-int collectiveDevice(const connect::NetChoice& choice, const plan::Plan& plan, int rank, int channel,
-                     int peer, paths::Direction direction) {
+transport::QueueNic collectiveNic(const connect::NetChoice& choice, const plan::Plan& plan, int rank,
+                                  int channel, int peer, paths::Direction direction) {
   const std::optional<connect::NetEnd> end = choice.ringEnd(rank, channel, peer, direction);
-  return end ? deviceOf(plan, rank, *end) : transferDevice(choice, plan, rank, peer, channel, direction);
+  return end ? nicOf(choice, plan, rank, *end, direction)
+             : transferNic(choice, plan, rank, peer, channel, direction);
 }
 
 // A sender uses the device that its peer receives through; that is the peer's own one.
-int transferDevice(const connect::NetChoice& choice, const plan::Plan& plan, int rank, int peer, int channel,
-                   paths::Direction direction) {
-  return deviceOf(plan, rank,
-                  choice.p2pEnd(rank, direction == paths::Direction::kSend ? peer : rank, channel));
+transport::QueueNic transferNic(const connect::NetChoice& choice, const plan::Plan& plan, int rank, int peer,
+                                int channel, paths::Direction direction) {
+  const int receiver = direction == paths::Direction::kSend ? peer : rank;
+  return nicOf(choice, plan, rank, choice.p2pEnd(rank, receiver, channel), direction);
 }
 
 }  // namespace xylem::comm

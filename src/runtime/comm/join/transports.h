@@ -20,6 +20,7 @@
 #include "runtime/sockets/socket_address.h"
 #include "runtime/transport/choices/copy_choices.h"
 #include "runtime/transport/choices/two_ways.h"
+#include "runtime/transport/net/device_memory.h"
 #include "runtime/transport/net/network.h"
 #include "runtime/transport/queue/pump.h"
 #include "runtime/transport/transport.h"
@@ -36,10 +37,11 @@ struct ChosenTransport {
 struct TransportBasics {
   int rank = 0;
   sockets::Secret secret{};
-  std::size_t bufferBytes = 0;      // of a queue; the same on all ranks
-  sockets::SocketAddress address;   // the interface on which this rank accepts connections
-  transport::CopyChoices copies{};  // those of all ranks of the host
-  transport::TellChange tell{};     // hears when messages within the host go another way
+  std::size_t bufferBytes = 0;                // of a queue; the same on all ranks
+  sockets::SocketAddress address;             // the interface on which this rank accepts connections
+  transport::CopyChoices copies{};            // those of all ranks of the host
+  transport::TellChange tell{};               // hears when messages within the host go another way
+  transport::DeviceMemory* device = nullptr;  // of this rank's GPU, if it has one; outlives the transports
 };
 
 class Transports {
@@ -75,11 +77,10 @@ class Transports {
 // The transport that the plan wants for a pair of ranks; the same seen from both ends.
 connect::TransportKind plannedTransport(const connect::NetChoice& choice, int rank, int peer);
 
-// The number of this rank's network device for a queue of a ring or tree, and of a send or receive; 0 if the
-// plan has none.
-int collectiveDevice(const connect::NetChoice& choice, const plan::Plan& plan, int rank, int channel,
-                     int peer, paths::Direction direction);
-int transferDevice(const connect::NetChoice& choice, const plan::Plan& plan, int rank, int peer, int channel,
-                   paths::Direction direction);
+// This rank's network device for a queue of a ring or tree, and of a send or receive; number 0 if the plan has none.
+transport::QueueNic collectiveNic(const connect::NetChoice& choice, const plan::Plan& plan, int rank,
+                                  int channel, int peer, paths::Direction direction);
+transport::QueueNic transferNic(const connect::NetChoice& choice, const plan::Plan& plan, int rank, int peer,
+                                int channel, paths::Direction direction);
 
 }  // namespace xylem::comm

@@ -18,7 +18,7 @@ std::chrono::seconds timeoutOf(const Settings& settings) {
 // The second all-gather of joining: where each rank can be called, and whether all ranks mean to do the same.
 std::unique_ptr<Transports> openTransports(bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
                                            const CommPlan& plan, const JoinRequest& request,
-                                           CopyChanges& changes) {
+                                           CopyChanges& changes, transport::DeviceMemory* device) {
   std::unique_ptr<transport::Network> network =
       request.network.make(bootstrap.secret(), request.settings, *request.log);
   struct Ready {
@@ -29,7 +29,7 @@ std::unique_ptr<Transports> openTransports(bootstrap::Bootstrap& bootstrap, cons
   Ready mine{roster.self().peer, request.network.name(), hashOf(plan.plan)};
   auto transports = std::make_unique<Transports>(
       TransportBasics{roster.rank, bootstrap.secret(), roster.bufferBytes(), bootstrap.interface(),
-                      plan.copies.choices, changes.teller()},
+                      plan.copies.choices, changes.teller(), device},
       std::move(network), request.settings, *request.log);
   transports->announce(mine.peer);
   std::vector<transport::Peer> peers;
@@ -59,10 +59,10 @@ CollectiveConnections openConnections(const Transports& transports, const CommPl
         .peer = peer, .purpose = transport::kForCollectives, .sends = {}, .receives = {}};
     for (const int queue : channels.sends)
       request.sends.push_back(
-          collectiveDevice(plan.choice, plan.plan, rank, channelOf(queue), peer, paths::Direction::kSend));
+          collectiveNic(plan.choice, plan.plan, rank, channelOf(queue), peer, paths::Direction::kSend));
     for (const int queue : channels.receives)
       request.receives.push_back(
-          collectiveDevice(plan.choice, plan.plan, rank, channelOf(queue), peer, paths::Direction::kReceive));
+          collectiveNic(plan.choice, plan.plan, rank, channelOf(queue), peer, paths::Direction::kReceive));
     made.connections[peer] = transports.open(chosen, request);
     made.kinds[peer] = chosen.kind;
   }
@@ -128,13 +128,14 @@ CheckRing::CheckRing(const CommPlan& plan, const Transports& transports, int ran
   const int ranks = plan.plan.job().ranks();
   const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
   const auto open = [&](int peer, bool sends, bool receives) {
-    const auto device = [&](paths::Direction direction) {
-      return transferDevice(plan.choice, plan.plan, rank, peer, 0, direction);
+    // A thread of the host compares calls, also those of GPUs.
+    const auto nic = [&](paths::Direction direction) {
+      return transport::QueueNic(transferNic(plan.choice, plan.plan, rank, peer, 0, direction).device);
     };
     transport::ConnectionRequest request{
         .peer = peer, .purpose = transport::kForChecks, .sends = {}, .receives = {}};
-    if (sends) request.sends = {device(paths::Direction::kSend)};
-    if (receives) request.receives = {device(paths::Direction::kReceive)};
+    if (sends) request.sends = {nic(paths::Direction::kSend)};
+    if (receives) request.receives = {nic(paths::Direction::kReceive)};
     connections_.push_back(
         transports.open(transports.chooseFor(peer, plannedTransport(plan.choice, rank, peer)), request));
   };
@@ -155,10 +156,13 @@ std::map<int, transport::Connection*> CollectiveConnections::byPeer() const {
 }
 
 Wiring::Wiring(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
-               const CommPlan& plan, const JoinRequest& request, PeerWatch& watch, CopyChanges& changes)
+               const CommPlan& plan, const JoinRequest& request, PeerWatch& watch, CopyChanges& changes,
+               const gpu::GpuContext* gpu)
     : stepBytes_(transport::stepBytesFor(roster.bufferBytes())),
-      transports_(steps.run(InitPart::kAllGathers, "exchanging addresses",
-                            [&] { return openTransports(bootstrap, roster, plan, request, changes); })),
+      slots_(gpu != nullptr ? std::make_unique<gpu::NetworkSlots>(*gpu, request.settings) : nullptr),
+      transports_(
+          steps.run(InitPart::kAllGathers, "exchanging addresses",
+                    [&] { return openTransports(bootstrap, roster, plan, request, changes, slots_.get()); })),
       collectives_(steps.run(InitPart::kConnections, "opening connections", [&] {
         return openConnections(*transports_, plan, roster.rank, *request.log);
       })) {

@@ -21,6 +21,7 @@
 #include "runtime/comm/join/links.h"
 #include "runtime/comm/join/transports.h"
 #include "runtime/comm/watch/peer_watch.h"
+#include "runtime/gpu/network_slots.h"
 #include "runtime/plugins/profiled_network.h"
 
 namespace xylem::comm {
@@ -51,8 +52,9 @@ struct CollectiveConnections {
 class Wiring {
  public:
   // All ranks do it at the same time. `watch` gets to know every connection before it is used, and `changes` how messages go.
+  // `gpu`: null if the device is a host device.
   Wiring(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster, const CommPlan& plan,
-         const JoinRequest& request, PeerWatch& watch, CopyChanges& changes);
+         const JoinRequest& request, PeerWatch& watch, CopyChanges& changes, const gpu::GpuContext* gpu);
   Wiring(const Wiring&) = delete;
   Wiring& operator=(const Wiring&) = delete;
 
@@ -75,6 +77,7 @@ class Wiring {
  private:
   std::optional<plugins::Profiling> profiling_;  // declared first, as it must be destroyed last
   const transport::StepBytes stepBytes_;
+  const std::unique_ptr<gpu::NetworkSlots> slots_;  // null: the device is a host device
   const std::unique_ptr<Transports> transports_;
   const CollectiveConnections collectives_;
   bool dataInSlots_ = false;

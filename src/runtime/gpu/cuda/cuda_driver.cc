@@ -40,6 +40,7 @@ namespace {
   ROW(cuDeviceGetPCIBusId) ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent)   \
       ROW(cuCtxGetDevice) ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree)       \
           ROW(cuMemHostAlloc) ROW(cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister)          \
+          ROW(cuMemGetHandleForAddressRange)                                                              \
               ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx) ROW(cuStreamCreate)      \
                   ROW(cuStreamDestroy) ROW(cuStreamSynchronize) ROW(cuMemsetD8Async)                      \
                       ROW(cuMemGetAddressRange) ROW(cuIpcGetMemHandle) ROW(cuIpcOpenMemHandle)            \
@@ -198,6 +199,8 @@ Status facts(int number, DeviceFacts* facts) {
   if (unified == 0) facts->sharesHostAddresses = 0;
   if (const Status status = attribute(&facts->readsAnyHostMemory, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS))
     return status;
+  if (const Status status = attribute(&facts->exportsDmaBuf, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED))
+    return status;
   if (const Status status = enter(number)) return status;
   int perProcessor = 0;
   const Status status =
@@ -267,6 +270,11 @@ Status importMemory(const MemoryHandle* handle, void** memory) {
   const Status status = cuda.cuIpcOpenMemHandle(&opened, made, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
   *memory = reinterpret_cast<void*>(opened + handle->offset);
   return status;
+}
+
+Status exportDmaBuf(void* memory, std::size_t bytes, int* descriptor) {
+  return cuda.cuMemGetHandleForAddressRange(descriptor, address(memory), bytes,
+                                            CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
 }
 
 Status lookUp(const void* pointer, Place* place) {
@@ -367,6 +375,7 @@ DriverTable makeTable() {
   table.closeMemory = [](void* allocation) -> Status {
     return cuda.cuIpcCloseMemHandle(address(allocation));
   };
+  table.exportDmaBuf = exportDmaBuf;
   table.lookUp = lookUp;
   table.copy = [](void* to, const void* from, std::size_t bytes, void* stream) -> Status {
     return cuda.cuMemcpyAsync(address(to), address(from), bytes, streamOf(stream));

@@ -10,8 +10,6 @@ namespace {
 // How long the destructor waits until the network has taken all steps.
 constexpr std::chrono::seconds kFlushTime{5};
 
-int deviceOf(int wanted, const Network& network) { return std::max(wanted, 0) % network.deviceCount(); }
-
 }  // namespace
 
 NetConnection::NetConnection(const ConnectionRequest& request, const Peer& peer, PeerSessions& sessions,
@@ -55,12 +53,30 @@ bool NetConnection::advance() {
   return phase_ == Phase::kReady;
 }
 
+int NetConnection::deviceOf(const QueueNic& nic) const {
+  return std::max(nic.device, 0) % context_->network->deviceCount();
+}
+
+// The description of the machine may promise more than the network can do.
+bool NetConnection::usesGdr(const QueueNic& nic) const {
+  return nic.gdr && context_->device != nullptr &&
+         (context_->network->properties(deviceOf(nic)).pointers & context_->device->pointers()) != 0;
+}
+
+NetQueueMemory NetConnection::memoryOf(const QueueNic& nic) const {
+  return NetQueueMemory(context_->stepBytes, usesGdr(nic) ? context_->device : nullptr);
+}
+
+NetEndOptions NetConnection::optionsOf(const QueueNic& nic) const {
+  const NetProperties properties = context_->network->properties(deviceOf(nic));
+  return {.pointers = properties.pointers, .flush = nic.flush || properties.forceFlush};
+}
+
 // Returns whether each send can share a link with the receive of its number.
 bool NetConnection::pairsQueues() const {
   for (std::size_t i = 0; i < std::min(request_.sends.size(), request_.receives.size()); ++i) {
-    const int device = deviceOf(request_.sends[i], *context_->network);
-    if (device != deviceOf(request_.receives[i], *context_->network) ||
-        !context_->network->properties(device).bidirectional)
+    const int device = deviceOf(request_.sends[i]);
+    if (device != deviceOf(request_.receives[i]) || !context_->network->properties(device).bidirectional)
       return false;
   }
   return true;
@@ -70,17 +86,17 @@ bool NetConnection::pairsQueues() const {
 // addresses over which it can monitor whether this host answers.
 void NetConnection::offer() {
   NetOffer offer;
-  for (const int wanted : request_.receives) {
-    const int device = deviceOf(wanted, *context_->network);
-    receives_.push_back({device, NetQueueMemory(context_->stepBytes), context_->network->listen(device), {}});
+  for (const QueueNic& nic : request_.receives) {
+    const int device = deviceOf(nic);
+    receives_.push_back({device, optionsOf(nic), memoryOf(nic), context_->network->listen(device), {}});
     offer.handles.push_back(receives_.back().listener->handle());
   }
   offer.sends = request_.sends.size();
   offer.stepBytes = context_->stepBytes;
   offer.pairsQueues = pairsQueues();
-  for (const auto* devices : {&request_.receives, &request_.sends})
-    for (const int wanted : *devices) {
-      const auto address = context_->network->address(deviceOf(wanted, *context_->network));
+  for (const auto* nics : {&request_.receives, &request_.sends})
+    for (const QueueNic& nic : *nics) {
+      const auto address = context_->network->address(deviceOf(nic));
       offer.addresses.push_back(address ? address->toWire() : sockets::WireAddress{});
     }
   channel_.send(PeerMessage::kOffer, serialize(offer));
@@ -135,8 +151,9 @@ bool NetConnection::readOffer() {
   const std::vector<NetHandle>& handles = offer.handles;
   if (offer.pairsQueues && pairsQueues()) paired_ = std::min(handles.size(), receives_.size());
   for (std::size_t i = 0; i < handles.size(); ++i) {
-    const int device = deviceOf(request_.sends[i], *context_->network);
-    sends_.push_back({device, NetQueueMemory(context_->stepBytes), {}, {}});
+    const QueueNic& nic = request_.sends[i];
+    const int device = deviceOf(nic);
+    sends_.push_back({device, optionsOf(nic), memoryOf(nic), {}, {}});
     if (waitsForReverseLink(i)) continue;
     try {
       sends_.back().connector = context_->network->call(device, handles[i]);
@@ -151,12 +168,12 @@ bool NetConnection::readOffer() {
 
 void NetConnection::begin(NetSendQueue& queue, std::unique_ptr<NetSender> link) {
   queue.pump =
-      std::make_unique<NetSendPump>(peer(), queue.memory.queue(), std::move(link), *context_->engine);
+      std::make_unique<NetSendPump>(peer(), queue.memory, std::move(link), *context_->engine, queue.options);
 }
 
 void NetConnection::begin(NetReceiveQueue& queue, std::unique_ptr<NetReceiver> link) {
-  queue.pump =
-      std::make_unique<NetReceivePump>(peer(), queue.memory.queue(), std::move(link), *context_->engine);
+  queue.pump = std::make_unique<NetReceivePump>(peer(), queue.memory, std::move(link), *context_->engine,
+                                                queue.options);
 }
 
 void NetConnection::joinSend(std::size_t i) {
@@ -215,9 +232,9 @@ void NetConnection::makeEnds() {
 }
 
 std::string NetConnection::via(QueueUse use, int queue) const {
-  const std::vector<int>& devices = use == QueueUse::kSend ? request_.sends : request_.receives;
-  return fmt::format("NET/{}/{}", context_->network->name(),
-                     deviceOf(devices.at(static_cast<std::size_t>(queue)), *context_->network));
+  const std::vector<QueueNic>& nics = use == QueueUse::kSend ? request_.sends : request_.receives;
+  const QueueNic& nic = nics.at(static_cast<std::size_t>(queue));
+  return fmt::format("NET/{}/{}{}", context_->network->name(), deviceOf(nic), usesGdr(nic) ? "/GDRDMA" : "");
 }
 
 // The state of the peer as far as the queues and paths show it, if the peer itself has not reported an end.

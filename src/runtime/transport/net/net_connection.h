@@ -31,6 +31,7 @@ struct NetContext {
   std::chrono::seconds silence{20};
   Network* network = nullptr;
   Engine* engine = nullptr;
+  DeviceMemory* device = nullptr;  // of the rank's GPU; null: its device is a host device
 };
 
 class NetConnection : public Connection {
@@ -60,6 +61,10 @@ class NetConnection : public Connection {
   bool pathSilent();
   bool readOffer();
   bool pairsQueues() const;
+  int deviceOf(const QueueNic& nic) const;
+  bool usesGdr(const QueueNic& nic) const;
+  NetQueueMemory memoryOf(const QueueNic& nic) const;
+  NetEndOptions optionsOf(const QueueNic& nic) const;
   // The higher rank connects the link that two queues share; the lower rank gets its sender from that.
   bool waitsForReverseLink(std::size_t send) const { return send < paired_ && lower_; }
   bool join();

@@ -18,23 +18,35 @@ constexpr std::size_t kMinInPlaceBytes = std::size_t{8} << 10;
 // this long to arrive before the broken link is reported as the cause.
 constexpr std::chrono::seconds kCauseDelay{2};
 
-NetMemory* registerSlots(NetLink& link, const QueueMemory& queue) {
-  return link.registerMemory(queue.simple, kQueueSteps * queue.stepBytes[Protocol::kSimple], kHostPointer);
-}
-
 }  // namespace
 
-NetQueueMemory::NetQueueMemory(const StepBytes& stepBytes) : bytes_(queueBytes(stepBytes)) {
-  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED)
-    throw Error(ResultCode::kSystemError, "cannot get {} bytes for a queue over the network: {}", bytes_,
+NetQueueMemory::NetQueueMemory(const StepBytes& stepBytes, DeviceMemory* device) : device_(device) {
+  if (device != nullptr) slots_ = device->allocate(slotBytes(stepBytes));
+  const std::size_t bytes = device != nullptr ? controlBytes() : queueBytes(stepBytes);
+  void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED)
+    throw Error(ResultCode::kSystemError, "cannot get {} bytes for a queue over the network: {}", bytes,
                 errnoText(errno));
+  auto* const memory = static_cast<std::byte*>(mapped);
   new (memory) QueueControl{};
-  queue_ = queueIn(static_cast<std::byte*>(memory), stepBytes);
+  queue_ = device != nullptr ? queueApart(memory, slots_.get(), stepBytes) : queueIn(memory, stepBytes);
 }
 
+NetQueueMemory::NetQueueMemory(NetQueueMemory&& other) noexcept
+    : queue_(std::exchange(other.queue_, {})), device_(other.device_), slots_(std::move(other.slots_)) {}
+
 NetQueueMemory::~NetQueueMemory() {
-  if (bytes_ > 0) munmap(queue_.control, bytes_);
+  if (queue_.control != nullptr) munmap(queue_.control, queue_.bytes);
+}
+
+// A network that takes both is given a DMA-BUF, as NCCL does.
+NetMemory* NetQueueMemory::registerWith(NetLink& link, unsigned pointers) const {
+  const std::size_t bytes = slotBytes(queue_.stepBytes);
+  if (device_ == nullptr) return link.registerMemory(queue_.simple, bytes, kHostPointer);
+  if ((pointers & device_->pointers() & kDmaBufPointer) != 0)
+    if (const FileDescriptor dmaBuf = device_->dmaBufOf(queue_.simple, bytes))
+      return link.registerDmaBuf(queue_.simple, bytes, dmaBuf.get());
+  return link.registerMemory(queue_.simple, bytes, kCudaPointer);
 }
 
 bool NetPeerMemory::locate(const std::byte* data, std::size_t bytes, bool, StepNote& note) {
@@ -112,8 +124,11 @@ void NetPump::check() const {
   if (const Error* error = loss()) throw *error;
 }
 
-NetSendPump::NetSendPump(int peer, const QueueMemory& queue, std::unique_ptr<NetSender> link, Engine& engine)
-    : NetPump(peer, queue, engine), link_(std::move(link)), memory_(registerSlots(*link_, queue)) {}
+NetSendPump::NetSendPump(int peer, const NetQueueMemory& memory, std::unique_ptr<NetSender> link,
+                         Engine& engine, const NetEndOptions& options)
+    : NetPump(peer, memory.queue(), engine),
+      link_(std::move(link)),
+      memory_(memory.registerWith(*link_, options.pointers)) {}
 
 // Hands new steps to the link until it takes no more, then frees the slots of the oldest steps that have
 // been sent.
@@ -162,9 +177,12 @@ void NetSendPump::releaseUserBuffers() noexcept {
   busy_.clear(std::memory_order_release);
 }
 
-NetReceivePump::NetReceivePump(int peer, const QueueMemory& queue, std::unique_ptr<NetReceiver> link,
-                               Engine& engine)
-    : NetPump(peer, queue, engine), link_(std::move(link)), memory_(registerSlots(*link_, queue)) {}
+NetReceivePump::NetReceivePump(int peer, const NetQueueMemory& memory, std::unique_ptr<NetReceiver> link,
+                               Engine& engine, const NetEndOptions& options)
+    : NetPump(peer, memory.queue(), engine),
+      link_(std::move(link)),
+      memory_(memory.registerWith(*link_, options.pointers)),
+      flushes_(options.flush && memory.onDevice()) {}
 
 // Gives the link all free slots as receive buffers.
 void NetReceivePump::offerSlots() {
@@ -190,10 +208,7 @@ bool NetReceivePump::step() {
       endedAt_ = std::chrono::steady_clock::now();
     }
   bool moved = false;
-  std::size_t bytes = 0;
-  while (done_ < posted_ && arrived(bytes)) {
-    queue_.control->notes[done_ % kQueueSteps] = {
-        .region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = 0};
+  while (done_ < posted_ && arrived()) {
     tellMoved();
     queue_.control->tail.store(++done_, std::memory_order_release);
     moved = true;
@@ -205,11 +220,30 @@ bool NetReceivePump::step() {
   return moved;
 }
 
-// Returns whether all of the oldest step has arrived, and its size.
-bool NetReceivePump::arrived(std::size_t& bytes) {
-  NetRequest* request = requests_[done_ % kQueueSteps];
-  return buffer_ != nullptr && awaitedStep_ == done_ ? link_->testInto(request, *buffer_, &bytes)
-                                                     : link_->test(request, &bytes);
+// Returns whether all of the oldest step has arrived, and is where the reader sees it. Flushes of later steps begin meanwhile.
+bool NetReceivePump::arrived() {
+  while (received_ < posted_ && (flushes_ || received_ == done_)) {
+    NetRequest* const request = requests_[received_ % kQueueSteps];
+    std::size_t bytes = 0;
+    const bool over = buffer_ != nullptr && awaitedStep_ == received_
+                          ? link_->testInto(request, *buffer_, &bytes)
+                          : link_->test(request, &bytes);
+    if (!over) break;
+    queue_.control->notes[received_ % kQueueSteps] = {
+        .region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = 0};
+    if (flushes_) flush(received_, bytes);
+    ++received_;
+  }
+  if (done_ == received_) return false;
+  NetRequest* const flush = flushes_ ? requests_[done_ % kQueueSteps] : nullptr;
+  return flush == nullptr || link_->test(flush);
+}
+
+void NetReceivePump::flush(std::uint64_t step, std::size_t bytes) {
+  const std::size_t slot = step % kQueueSteps;
+  const NetBuffer buffer{queue_.simple + slot * queue_.stepBytes[Protocol::kSimple], bytes,
+                         static_cast<std::uint32_t>(step), memory_};
+  requests_[slot] = bytes == 0 ? nullptr : link_->iflush({&buffer, 1});
 }
 
 bool NetReceivePump::complete(std::uint64_t steps) const {
@@ -225,6 +259,7 @@ DrivenPump::Drive NetReceivePump::rest(std::vector<pollfd>& fds) const {
   // If all slots are full, the reader pumps soon after it has read one.
   watched_ = done_ < posted_;
   if (!watched_) return Drive::kSleep;
+  if (done_ < received_) return Drive::kPollAgain;  // a flush is under way
   return link_->addTo(fds) ? Drive::kSleep : Drive::kPollAgain;
 }
 

@@ -4,13 +4,15 @@
 // that waits for the queue runs the pump, otherwise the engine does; one thread at a time.
 //
 //   NetQueueMemory memory(stepBytes);
-//   NetSendPump pump(peer, memory.queue(), std::move(link), engine);
+//   NetSendPump pump(peer, memory, std::move(link), engine);
 //   NetPeerMemory inPlace;
 //   SendEnd end(peer, memory.queue(), &inPlace, &pump);       // commit() sends straight into the socket
 //   engine.add(pump);
 //
 // Several steps are under way at once. The tag of a message is the number of its step, so that both sides
 // notice if they lose count.
+//
+// The slots may lie in memory of a GPU. Data that a network card has written there may have to be flushed before a kernel may read it.
 
 #include <array>
 #include <atomic>
@@ -20,6 +22,7 @@
 #include <utility>
 
 #include "runtime/transport/local/peer_memory.h"
+#include "runtime/transport/net/device_memory.h"
 #include "runtime/transport/net/network.h"
 #include "runtime/transport/queue/pump.h"
 #include "runtime/transport/queue/queue.h"
@@ -29,16 +32,26 @@ namespace xylem::transport {
 // The memory of a queue inside one process. Pages are allocated when they are first touched.
 class NetQueueMemory {
  public:
-  explicit NetQueueMemory(const StepBytes& stepBytes);
+  // `device`: whose memory has the slots; null: they are in the host's, too.
+  explicit NetQueueMemory(const StepBytes& stepBytes, DeviceMemory* device = nullptr);
   ~NetQueueMemory();
-  NetQueueMemory(NetQueueMemory&& other) noexcept
-      : queue_(other.queue_), bytes_(std::exchange(other.bytes_, 0)) {}
+  NetQueueMemory(NetQueueMemory&& other) noexcept;
   NetQueueMemory& operator=(NetQueueMemory&&) = delete;
   const QueueMemory& queue() const { return queue_; }
+  bool onDevice() const { return device_ != nullptr; }
+  // Registers the slots with a link. `pointers`: the kinds of memory that its network takes.
+  NetMemory* registerWith(NetLink& link, unsigned pointers) const;
 
  private:
   QueueMemory queue_;
-  std::size_t bytes_;
+  DeviceMemory* device_;
+  std::shared_ptr<std::byte> slots_;  // of the device
+};
+
+// The end of a queue as its pump sees it, beside the memory.
+struct NetEndOptions {
+  unsigned pointers = kHostPointer;  // the kinds of memory that the network takes
+  bool flush = false;                // flush data that has arrived in memory of a GPU
 };
 
 // Lets SendEnd::share send long data from the user's buffer, without copying it into a slot.
@@ -97,7 +110,8 @@ class NetPump : public DrivenPump {
   QueueMemory queue_;
   Engine& engine_;
   std::uint64_t posted_ = 0;  // number of steps that the link has taken over
-  std::uint64_t done_ = 0;    // number of steps that it has finished
+  std::uint64_t done_ =
+      0;  // number of steps that it has finished, and of which the other side of the queue knows
   std::array<NetRequest*, kQueueSteps> requests_{};
   // The step that a reader waits for in pumpFor(), and its buffer; null if there is no such reader.
   ReceiveBuffer* buffer_ = nullptr;
@@ -117,7 +131,8 @@ class NetPump : public DrivenPump {
 
 class NetSendPump : public NetPump {
  public:
-  NetSendPump(int peer, const QueueMemory& queue, std::unique_ptr<NetSender> link, Engine& engine);
+  NetSendPump(int peer, const NetQueueMemory& memory, std::unique_ptr<NetSender> link, Engine& engine,
+              const NetEndOptions& options = {});
   ~NetSendPump() override { link_->deregisterMemory(memory_); }
   // Returns whether the network has taken everything that was committed, or never will.
   bool flushed() const;
@@ -136,7 +151,8 @@ class NetSendPump : public NetPump {
 
 class NetReceivePump : public NetPump {
  public:
-  NetReceivePump(int peer, const QueueMemory& queue, std::unique_ptr<NetReceiver> link, Engine& engine);
+  NetReceivePump(int peer, const NetQueueMemory& memory, std::unique_ptr<NetReceiver> link, Engine& engine,
+                 const NetEndOptions& options = {});
   ~NetReceivePump() override { link_->deregisterMemory(memory_); }
   // Returns whether `steps` steps have arrived in all, or never will.
   bool complete(std::uint64_t steps) const;
@@ -146,12 +162,16 @@ class NetReceivePump : public NetPump {
  private:
   bool step() override;
   void offerSlots();
-  bool arrived(std::size_t& bytes);
+  bool arrived();
+  void flush(std::uint64_t step, std::size_t bytes);
   Drive rest(std::vector<pollfd>& fds) const override;
   bool leftBehind() const override { return !watched_ && done_ < posted_; }
 
   std::unique_ptr<NetReceiver> link_;
   NetMemory* memory_;  // the registration of the queue's slots with the link
+  const bool flushes_;
+  std::uint64_t received_ =
+      0;  // number of steps that have arrived; the request of a later one than done_ is its flush, or null
   // Set once the link takes no more buffers. Messages under way may have arrived all the same.
   std::optional<LinkBroken> ended_;
   std::chrono::steady_clock::time_point endedAt_{};
@@ -162,6 +182,7 @@ class NetReceivePump : public NetPump {
 // the pump.
 struct NetSendQueue {
   int device = 0;
+  NetEndOptions options;
   NetQueueMemory memory;
   std::unique_ptr<NetConnector> connector;
   std::unique_ptr<NetSendPump> pump;
@@ -169,6 +190,7 @@ struct NetSendQueue {
 
 struct NetReceiveQueue {
   int device = 0;
+  NetEndOptions options;
   NetQueueMemory memory;
   std::unique_ptr<NetListener> listener;
   std::unique_ptr<NetReceivePump> pump;

@@ -9,6 +9,7 @@ NetTransport::NetTransport(std::shared_ptr<PeerSessions> sessions, const NetOpti
   context_->silence = options.silence;
   context_->network = &network;
   context_->engine = &engine;
+  context_->device = options.device;
 }
 
 Viability NetTransport::isViable(const Peer& self, const Peer& other) const {

@@ -18,6 +18,7 @@ struct NetOptions {
   StepBytes stepBytes{};
   // A path that carries only data and is silent for this long counts as cut (XYLEM_PEER_TIMEOUT).
   std::chrono::seconds silence{20};
+  DeviceMemory* device = nullptr;  // of the rank's GPU, if it has one; outlives the connections
 };
 
 class NetTransport : public Transport {

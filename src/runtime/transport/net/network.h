@@ -90,6 +90,10 @@ class NetLink {
   virtual NetMemory* registerMemory(std::byte* /*data*/, std::size_t /*bytes*/, NetPointer /*kind*/) {
     return nullptr;
   }
+  // The same for memory of a GPU by its DMA-BUF, which the caller closes afterwards.
+  virtual NetMemory* registerDmaBuf(std::byte* data, std::size_t bytes, int /*dmaBuf*/) {
+    return registerMemory(data, bytes, kCudaPointer);
+  }
   virtual void deregisterMemory(NetMemory* /*memory*/) {}
 
   // Makes progress. Returns whether the request is done; then `bytes`, if not null, gets the message's size.

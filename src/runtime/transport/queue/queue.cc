@@ -32,8 +32,8 @@ struct Offsets {
 };
 Offsets offsetsOf(const StepBytes& step) {
   Offsets at{};
-  at.simple = roundUp(sizeof(QueueControl), kPage);
-  at.ll = roundUp(at.simple + kQueueSteps * step[Protocol::kSimple], kGranularity);
+  at.simple = controlBytes();
+  at.ll = roundUp(at.simple + slotBytes(step), kGranularity);
   at.ll128 = roundUp(at.ll + kQueueSteps * llSlotBytes(step), kGranularity);
   at.end = roundUp(at.ll128 + kQueueSteps * ll128SlotBytes(step), kPage);
   return at;
@@ -62,14 +62,26 @@ std::size_t ll128SlotBytes(const StepBytes& step) {
 }
 
 std::size_t queueBytes(const StepBytes& stepBytes) { return offsetsOf(stepBytes).end; }
+std::size_t controlBytes() { return roundUp(sizeof(QueueControl), kPage); }
+std::size_t slotBytes(const StepBytes& stepBytes) { return kQueueSteps * stepBytes[Protocol::kSimple]; }
 
 QueueMemory queueIn(std::byte* memory, const StepBytes& stepBytes) {
   const Offsets at = offsetsOf(stepBytes);
   QueueMemory queue;
   queue.control = std::launder(reinterpret_cast<QueueControl*>(memory));
+  queue.bytes = at.end;
   queue.simple = memory + at.simple;
   queue.ll = memory + at.ll;
   queue.ll128 = memory + at.ll128;
+  queue.stepBytes = stepBytes;
+  return queue;
+}
+
+QueueMemory queueApart(std::byte* control, std::byte* slots, const StepBytes& stepBytes) {
+  QueueMemory queue;
+  queue.control = std::launder(reinterpret_cast<QueueControl*>(control));
+  queue.bytes = controlBytes();
+  queue.simple = slots;
   queue.stepBytes = stepBytes;
   return queue;
 }

@@ -96,17 +96,23 @@ StepBytes netStepBytesFor(std::size_t bufferBytes);
 std::size_t llSlotBytes(const StepBytes& stepBytes);
 std::size_t ll128SlotBytes(const StepBytes& stepBytes);
 
-// The addresses of the parts of one queue. The queue is one piece of memory that starts at a page.
+// The addresses of the parts of one queue. The queue is one piece of memory that starts at a page, or its slots lie apart
+// (net/device_memory.h).
 struct QueueMemory {
   QueueControl* control = nullptr;
+  std::size_t bytes = 0;        // of the piece of memory that starts with `control`
   std::byte* simple = nullptr;  // kQueueSteps slots of stepBytes[kSimple]
   std::byte* ll = nullptr;      // kQueueSteps slots in words: twice the payload's bytes
-  std::byte* ll128 = nullptr;   // kQueueSteps slots in lines
+  std::byte* ll128 = nullptr;   // kQueueSteps slots in lines; both null if the slots lie apart
   StepBytes stepBytes{};
 };
 std::size_t queueBytes(const StepBytes& stepBytes);
 // `memory` has queueBytes() bytes; its maker has zeroed them.
 QueueMemory queueIn(std::byte* memory, const StepBytes& stepBytes);
+// The same for a queue that has only the slots of Simple, in other memory: `control` has controlBytes() bytes, `slots` slotBytes().
+std::size_t controlBytes();
+std::size_t slotBytes(const StepBytes& stepBytes);
+QueueMemory queueApart(std::byte* control, std::byte* slots, const StepBytes& stepBytes);
 
 // Clears the LL words of the slot of a step (see low_latency.h).
 void clearLl(const QueueMemory& queue, std::uint64_t step);

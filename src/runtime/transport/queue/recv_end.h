@@ -33,6 +33,7 @@ class RecvEnd {
   std::uint64_t nextStep() const { return step_; }
   Pump* pump() const { return pump_; }
   const QueueControl& control() const { return *queue_.control; }
+  const QueueMemory& queue() const { return queue_; }
   std::size_t stepBytes(Protocol protocol) const { return queue_.stepBytes[protocol]; }
 
   // The next step's payload in one piece; null until all of it has arrived. It stays valid until release()

@@ -31,6 +31,7 @@ class SendEnd {
   std::uint64_t nextStep() const { return step_; }
   Pump* pump() const { return pump_; }
   const QueueControl& control() const { return *queue_.control; }
+  const QueueMemory& queue() const { return queue_; }
   // The largest payload of a step, in bytes.
   std::size_t stepBytes(Protocol protocol) const { return queue_.stepBytes[protocol]; }
 

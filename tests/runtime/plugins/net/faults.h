@@ -10,7 +10,9 @@
 //   TEST_NET_LATE=5           connect and accept need more than this many calls (0)
 //   TEST_NET_ACCEPT_WAITS=1   accept waits until there is a connection, or this is 0 (0)
 //   TEST_NET_BREAK_AFTER=10   the isend of this number breaks the connection, for each sender (never)
-//   TEST_NET_POINTERS=2       the kinds of memory that it takes (1: the host's)
+//   TEST_NET_POINTERS=2       the kinds of memory that it takes (1: the host's; 2: a GPU's, 4: the same as DMA-BUF)
+//   TEST_NET_HOLDS=1          what has arrived for a GPU's memory is there only after iflush (0)
+//   TEST_NET_FORCE_FLUSH=1    its devices ask for iflush after every receive; from version 9 on (0)
 //   TEST_NET_NO_HANDLES=1     handles of registered memory are null (0)
 //   TEST_NET_MISSING=1        there is no isend (0)
 //

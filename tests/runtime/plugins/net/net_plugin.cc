@@ -55,7 +55,7 @@ abi::Result getProperties(int dev, abi::Properties<V>* out) {
   if constexpr (V >= 7) out->netDeviceType = abi::kHostNetDevice;
   if constexpr (V >= 8) out->regIsGlobal = 1;
   if constexpr (V >= 9) {
-    out->forceFlush = 0;
+    out->forceFlush = static_cast<int>(fault("TEST_NET_FORCE_FLUSH"));
     out->vProps = {1, {dev}};
     out->maxP2pBytes = std::size_t{1} << 31;
   }
@@ -91,7 +91,11 @@ abi::Result acceptFrom(void* listener, void** comm) {
 abi::Result regMr(void* comm, void* data, RegisteredSize size, int type, void** memory) {
   return static_cast<Comm*>(comm)->registerMemory(data, static_cast<std::size_t>(size), type, memory);
 }
-abi::Result regMrDmaBuf(void*, void*, std::size_t, int, std::uint64_t, int, void**) { return kInternal; }
+abi::Result regMrDmaBuf(void* comm, void* data, std::size_t size, int type, std::uint64_t offset, int file,
+                        void** memory) {
+  if (type != abi::kPtrCuda || offset != 0) return kInternal;
+  return static_cast<Comm*>(comm)->registerDmaBuf(data, size, file, memory);
+}
 abi::Result deregMr(void* comm, void* memory) { return static_cast<Comm*>(comm)->deregisterMemory(memory); }
 
 abi::Result sendOn(void* comm, void* data, Size size, int tag, void* memory, void** request) {
@@ -109,7 +113,12 @@ abi::Result receiveOn(void* comm, int n, void** data, Size* sizes, int* tags, vo
     parts.push_back({static_cast<std::byte*>(data[i]), static_cast<std::size_t>(sizes[i]), tags[i]});
   return static_cast<Comm*>(comm)->irecv(parts, memories, request);
 }
-abi::Result iflush(void*, int, void**, int*, void**, void**) { return kInternal; }
+abi::Result iflush(void* comm, int n, void** data, int* sizes, void** memories, void** request) {
+  std::vector<Part> parts;
+  for (int i = 0; i < n; ++i)
+    parts.push_back({static_cast<std::byte*>(data[i]), static_cast<std::size_t>(sizes[i])});
+  return static_cast<Comm*>(comm)->iflush(parts, memories, request);
+}
 abi::Result testRequest(void* request, int* done, int* sizes) {
   auto& asked = *static_cast<Request*>(request);
   return asked.comm->test(asked, done, sizes);
@@ -195,4 +204,8 @@ extern "C" {
 __attribute__((visibility("default"))) abi::Net<kVersion> XYLEM_SYMBOL(VERSION) = table<VERSION>();
 // Number of live objects of the plugin.
 __attribute__((visibility("default"))) int testNetLiving() { return living(); }
+// How often it was given memory of a GPU, the same as DMA-BUF, and how often it flushed.
+__attribute__((visibility("default"))) long testNetGpuMemory() { return countOf(Event::kGpuMemory); }
+__attribute__((visibility("default"))) long testNetDmaBufs() { return countOf(Event::kDmaBuf); }
+__attribute__((visibility("default"))) long testNetFlushes() { return countOf(Event::kFlush); }
 }

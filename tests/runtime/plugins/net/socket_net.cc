@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,6 +33,11 @@ int nonBlockingSocket() {
 int living() { return alive; }
 void noteMade(int objects) { alive += objects; }
 
+std::atomic<long>& countOf(Event event) {
+  static std::array<std::atomic<long>, 3> counts{};
+  return counts[static_cast<std::size_t>(event)];
+}
+
 Comm::Comm(int socket) : socket_(socket) { ++alive; }
 
 Comm::~Comm() {
@@ -40,8 +46,23 @@ Comm::~Comm() {
 }
 
 int Comm::registerMemory(void* data, std::size_t bytes, int kind, void** memory) {
-  if (kind != 1 || data == nullptr || bytes == 0) return kInternal;
-  memories_.push_back({static_cast<std::byte*>(data), bytes});
+  if (kind != kHostMemory && (kind != kGpuMemory || (fault("TEST_NET_POINTERS", 1) & 2) == 0))
+    return kInternal;
+  if (kind == kGpuMemory) ++countOf(Event::kGpuMemory);
+  return add(data, bytes, kind, memory);
+}
+
+int Comm::registerDmaBuf(void* data, std::size_t bytes, int file, void** memory) {
+  struct stat status {};
+  if ((fault("TEST_NET_POINTERS", 1) & 4) == 0 || fstat(file, &status) != 0) return kInternal;
+  if (status.st_size < static_cast<off_t>(bytes)) return kInternal;
+  ++countOf(Event::kDmaBuf);
+  return add(data, bytes, kGpuMemory, memory);
+}
+
+int Comm::add(void* data, std::size_t bytes, int kind, void** memory) {
+  if (data == nullptr || bytes == 0) return kInternal;
+  memories_.push_back({static_cast<std::byte*>(data), bytes, kind});
   ++alive;
   *memory = fault("TEST_NET_NO_HANDLES") != 0 ? nullptr : &memories_.back();
   return kSuccess;
@@ -56,11 +77,13 @@ int Comm::deregisterMemory(void* memory) {
   return kSuccess;
 }
 
-bool Comm::knows(const Part& part, const void* memory) const {
-  return std::any_of(memories_.begin(), memories_.end(), [&](const Memory& m) {
+// The registered memory in which the part lies; null: none.
+const Memory* Comm::find(const Part& part, const void* memory) const {
+  const auto found = std::find_if(memories_.begin(), memories_.end(), [&](const Memory& m) {
     return (memory == nullptr || memory == &m) && part.data >= m.data &&
            part.data + part.bytes <= m.data + m.bytes;
   });
+  return found == memories_.end() ? nullptr : &*found;
 }
 
 bool Comm::busy() {
@@ -82,7 +105,7 @@ int Comm::take(std::vector<Part> parts, void** request) {
 
 int Comm::isend(const Part& part, void* memory, void** request) {
   sends_ = true;
-  if (part.tag < 0 || !knows(part, memory)) return kInternal;
+  if (part.tag < 0 || find(part, memory) == nullptr) return kInternal;
   if (failure_ != kSuccess) return failure_;
   if (busy()) return kSuccess;
   if (++sent_ == fault("TEST_NET_BREAK_AFTER", -1)) {
@@ -94,11 +117,31 @@ int Comm::isend(const Part& part, void* memory, void** request) {
 
 int Comm::irecv(std::span<const Part> parts, void** memories, void** request) {
   if (parts.empty() || parts.size() > kMostReceives) return kInternal;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    if (!knows(parts[i], memories[i])) return kInternal;
+  std::vector<Part> taken(parts.begin(), parts.end());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Memory* const memory = find(parts[i], memories[i]);
+    if (memory == nullptr) return kInternal;
+    taken[i].held = memory->kind == kGpuMemory && fault("TEST_NET_HOLDS") != 0;
+  }
   if (failure_ != kSuccess) return failure_;
   if (busy()) return kSuccess;
-  return take({parts.begin(), parts.end()}, request);
+  return take(std::move(taken), request);
+}
+
+int Comm::iflush(std::span<const Part> parts, void** memories, void** request) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Memory* const memory = find(parts[i], memories[i]);
+    if (memory == nullptr || memory->kind != kGpuMemory || parts[i].bytes == 0) return kInternal;
+    const auto held = held_.find(parts[i].data);
+    if (held == held_.end()) continue;
+    if (held->second.size() != parts[i].bytes) return kInternal;
+    std::copy(held->second.begin(), held->second.end(), parts[i].data);
+    held_.erase(held);
+  }
+  ++countOf(Event::kFlush);
+  requests_.push_back({{}, 0, fault("TEST_NET_SLOW"), this});
+  *request = &requests_.back();
+  return kSuccess;
 }
 
 int Comm::test(Request& request, int* done, int* sizes) {
@@ -140,8 +183,9 @@ bool Comm::moveReceive() {
       return false;
     }
     current_->bytes = header_.bytes;
+    if (current_->held) held_[current_->data].resize(header_.bytes);
   }
-  return move(current_->data, false);
+  return move(current_->held ? held_[current_->data].data() : current_->data, false);
 }
 
 bool Comm::move(std::byte* payload, bool sends) {

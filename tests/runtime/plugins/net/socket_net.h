@@ -5,9 +5,11 @@
 #include <netinet/in.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <list>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,10 +24,16 @@ constexpr int kMostReceives = 8;
 int living();
 // Counts objects of other parts of the plugin with them.
 void noteMade(int objects);
+// How often this happened in this process.
+enum class Event { kGpuMemory, kDmaBuf, kFlush };
+std::atomic<long>& countOf(Event event);
+
+constexpr int kHostMemory = 1, kGpuMemory = 2;
 
 struct Memory {
   std::byte* data;
   std::size_t bytes;
+  int kind;
 };
 
 struct Part {
@@ -33,6 +41,7 @@ struct Part {
   std::size_t bytes = 0;  // of a send; of a receive the most it takes
   int tag = 0;
   bool through = false;
+  bool held = false;  // is not in `data` before it is flushed
 };
 
 // A send has one part, a receive as many as it has buffers.
@@ -56,13 +65,16 @@ class Comm {
   Comm& operator=(const Comm&) = delete;
 
   int registerMemory(void* data, std::size_t bytes, int kind, void** memory);
+  int registerDmaBuf(void* data, std::size_t bytes, int file, void** memory);
   int deregisterMemory(void* memory);
   int isend(const Part& part, void* memory, void** request);
   int irecv(std::span<const Part> parts, void** memories, void** request);
+  int iflush(std::span<const Part> parts, void** memories, void** request);
   int test(Request& request, int* done, int* sizes);
 
  private:
-  bool knows(const Part& part, const void* memory) const;
+  int add(void* data, std::size_t bytes, int kind, void** memory);
+  const Memory* find(const Part& part, const void* memory) const;
   bool busy();
   int take(std::vector<Part> parts, void** request);
   void progress();
@@ -77,8 +89,9 @@ class Comm {
   long refused_ = 0;
   long sent_ = 0;
   std::list<Memory> memories_;
-  std::list<Request> requests_;   // all live ones
-  std::deque<Request*> pending_;  // those that have not finished
+  std::map<std::byte*, std::vector<std::byte>> held_;  // by where it belongs
+  std::list<Request> requests_;                        // all live ones
+  std::deque<Request*> pending_;                       // those that have not finished
   Header header_{};
   std::size_t moved_ = 0;  // bytes of header and payload of the current message
   Part* current_ = nullptr;
