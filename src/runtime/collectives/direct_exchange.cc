@@ -10,6 +10,8 @@ namespace {
 // After a buffer could not be mapped, one operation of this many tries to map buffers again, if the
 // operations in between do not tell.
 constexpr std::uint64_t kRetryInterval = 64;
+// The same after the way has changed from reading to staging: that may be a trial, which three operations take (TwoWays).
+constexpr std::uint64_t kSoon = 4;
 
 std::string textOf(const transport::Descriptor& descriptor) {
   if (descriptor.function == kBatchOfCollectives)
@@ -54,12 +56,44 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
       staged_(choices.piece),
       mapped_(choices.streamExchange, shared_),
       reading_(shared_) {
+  if (choices_.adapt == 0) return;
+  DirectWork work;
+  timed_.resize(2 * static_cast<std::size_t>(meeting_.ranks()) + kFunctions);
+  told_.resize(timed_.size() * transport::WaysBySize::kSizes);
   for (std::size_t f = 0; f < kFunctions; ++f) {
-    const bool reducing = reduces(static_cast<Function>(f));
-    timed_.emplace_back([&](std::uint64_t bytes) { return choices_.readsBlock(bytes, reducing); });
-    for (std::size_t i = 0; i < transport::WaysBySize::kSizes; ++i)
-      readsNext_[f][i] = timed_.back().second(transport::WaysBySize::kLeast << i);
+    work.function = static_cast<Function>(f);
+    for (work.root = 0; work.root < (isRooted(work.function) ? meeting_.ranks() : 1); ++work.root)
+      for (std::size_t i = 0; i < transport::WaysBySize::kSizes; ++i)
+        told_[kindOf(work) * transport::WaysBySize::kSizes + i].reads =
+            choices_.readsBlock(transport::WaysBySize::kLeast << i, reduces(work.function));
   }
+}
+
+std::size_t DirectExchange::kindOf(const DirectWork& work) const {
+  const auto ranks = static_cast<std::size_t>(meeting_.ranks());
+  if (!isRooted(work.function)) return 2 * ranks + static_cast<std::size_t>(work.function);
+  return (work.function == Function::kReduce ? ranks : 0) + static_cast<std::size_t>(work.root);
+}
+
+// A rank that only brings data does not know how long the others take.
+int DirectExchange::tellerOf(const DirectWork& work) const {
+  if (work.function == Function::kReduce) return work.root;
+  return work.function == Function::kBroadcast ? (work.root + 1) % meeting_.ranks() : 0;
+}
+
+transport::WaysBySize& DirectExchange::timedWays() {
+  std::unique_ptr<transport::WaysBySize>& ways = timed_[kind_];
+  if (ways == nullptr)
+    ways = std::make_unique<transport::WaysBySize>(
+        [this](std::uint64_t bytes) { return choices_.readsBlock(bytes, reduces(work_.function)); });
+  return *ways;
+}
+
+// All ranks hear the same in the same operation. As long as such an operation is read, each hears more with every one; a staged one
+// that not all see is soon followed by a meeting of all if the way has changed, as it may have been changed for a trial.
+void DirectExchange::hear(bool reads) {
+  if (told().reads && !reads) told().unasked = kRetryInterval - kSoon;
+  told().reads = reads;
 }
 
 void DirectExchange::start(const DirectWork& work) {
@@ -69,10 +103,12 @@ void DirectExchange::start(const DirectWork& work) {
   alwaysStaged_ =
       isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_, choices_.staged);
   suitsRead_ = ReadExchange::suits(work.function, meeting_.ranks());
-  // Where data goes one way, not all ranks see each other's descriptors, and a rank that only brings data does not know how long
-  // the others take.
-  adapts_ = choices_.adapt != 0 && suitsRead_ && !alwaysStaged_ && !isRooted(work.function) &&
-            transport::WaysBySize::has(blockBytes(work));
+  adapts_ =
+      choices_.adapt != 0 && suitsRead_ && !alwaysStaged_ && transport::WaysBySize::has(blockBytes(work));
+  if (adapts_) {
+    kind_ = kindOf(work);
+    teller_ = tellerOf(work);
+  }
   begin(chooseWay());
 }
 
@@ -94,15 +130,15 @@ bool DirectExchange::startBatch(std::span<const DirectWork> works) {
 // and then instead. Where data may be read, each operation tries to map first, as it has to say where buffers are
 // anyway.
 DirectExchange::Way DirectExchange::chooseWay() {
+  times_ = adapts_ && meeting_.rank() == teller_;
   if (alwaysStaged_) return Way::kStaged;
-  mayRead_ =
-      suitsRead_ && (adapts_ ? readsNext() : choices_.readsBlock(blockBytes(work_), reduces(work_.function)));
-  if (tells()) {
-    begun_ = std::chrono::steady_clock::now();
-    readsNext() = timedWays().second(blockBytes(work_));
-  }
+  mayRead_ = suitsRead_ &&
+             (adapts_ ? told().reads : choices_.readsBlock(blockBytes(work_), reduces(work_.function)));
+  if (times_) begun_ = std::chrono::steady_clock::now();
   if (!unmappable_ || (mayRead_ && !unreadable_)) return Way::kMapped;
-  return allMeet() || ++stagedUnasked_ % kRetryInterval != 0 ? Way::kStaged : Way::kMapped;
+  if (!isRooted(work_.function)) return Way::kStaged;
+  const std::uint64_t unasked = adapts_ ? ++told().unasked : ++stagedUnasked_;
+  return unasked % kRetryInterval != 0 ? Way::kStaged : Way::kMapped;
 }
 
 void DirectExchange::begin(Way way) {
@@ -124,12 +160,14 @@ void DirectExchange::begin(Way way) {
 // again for each further stage.
 DirectExchange::Outcome DirectExchange::step() {
   const Outcome outcome = advance();
-  if (outcome == Outcome::kDone && tells() && (way_ == Way::kStaged || way_ == Way::kRead)) {
-    const auto change =
-        timedWays().took(blockBytes(work_), way_ == Way::kRead, std::chrono::steady_clock::now() - begun_);
-    if (change && tell_) tell_(name(work_.function), *change);
-  }
+  if (outcome == Outcome::kDone && times_ && (way_ == Way::kStaged || way_ == Way::kRead)) noteTime();
   return outcome;
+}
+
+void DirectExchange::noteTime() {
+  const auto change =
+      timedWays().took(blockBytes(work_), way_ == Way::kRead, std::chrono::steady_clock::now() - begun_);
+  if (change && tell_) tell_(name(work_.function), *change);
 }
 
 DirectExchange::Outcome DirectExchange::advance() {
@@ -154,6 +192,7 @@ DirectExchange::Outcome DirectExchange::advance() {
           }
         } else if (!findBuffers()) {
           meeting_.leave();
+          times_ = times_ && !isRooted(work_.function);  // two meetings would count for one
           begin(Way::kStaged);
           break;
         }
@@ -211,7 +250,10 @@ bool DirectExchange::post() {
   } else if (!alwaysStaged_ && staged_.isFirstStage() && reach_.areMappable(work_)) {
     descriptor.flags |= transport::Descriptor::kReachable;
   }
-  if (tells() && readsNext()) descriptor.flags |= transport::Descriptor::kReadsNext;
+  if (adapts_ && meeting_.rank() == teller_ && allSee()) {
+    hear(timedWays().second(blockBytes(work_)));
+    if (told().reads) descriptor.flags |= transport::Descriptor::kReadsNext;
+  }
   meeting_.publish();
   // A rank that only brings data to a Reduce soon posts the next one, and the root has read what was in that
   // slot.
@@ -236,8 +278,8 @@ bool DirectExchange::meet() {
     // If data goes one way, the next descriptor may be there already.
     if (isRooted(work_.function)) __builtin_prefetch(&meeting_.nextOf(rank));
     compare(rank, theirs);
-    if (adapts_ && way_ != Way::kBatched && rank == kTeller)
-      readsNext() = (theirs.flags & transport::Descriptor::kReadsNext) != 0;
+    if (adapts_ && way_ != Way::kBatched && rank == teller_ && allSee())
+      hear((theirs.flags & transport::Descriptor::kReadsNext) != 0);
   });
 }
 
@@ -252,9 +294,6 @@ void DirectExchange::compare(int rank, const transport::Descriptor& theirs) cons
               rank, textOf(theirs), meeting_.rank(), textOf(batched ? meeting_.of(meeting_.rank()) : called));
 }
 
-// True if every rank sees every other one's descriptor, even if little data is staged.
-bool DirectExchange::allMeet() const { return !isRooted(work_.function); }
-
 bool DirectExchange::allPosted(std::uint8_t flag) const {
   for (int rank = 0; rank < meeting_.ranks(); ++rank)
     if ((meeting_.of(rank).flags & flag) == 0) return false;
@@ -262,7 +301,7 @@ bool DirectExchange::allPosted(std::uint8_t flag) const {
 }
 
 DirectExchange::Outcome DirectExchange::finishStage() {
-  if (!alwaysStaged_ && allMeet() && staged_.isFirstStage())
+  if (!alwaysStaged_ && !isRooted(work_.function) && staged_.isFirstStage())
     unmappable_ = !allPosted(transport::Descriptor::kReachable);
   staged_.finish(meeting_);
   meeting_.leave();

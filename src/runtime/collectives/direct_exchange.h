@@ -17,12 +17,14 @@
 //
 // All ranks take the same way, because they choose it from the calls, from what all of them have posted, and
 // from their count of operations alone. Whether data of some size is staged or read is found out while running
-// (TwoWays): one rank times its operations and tells in what it posts which way the next one of that size takes.
+// (TwoWays): one rank times its operations and tells in what it posts which way the next one of that size takes. If staged data goes
+// one way (Broadcast, Reduce), not all ranks see what that rank posts; now and then such an operation begins with a meeting of all.
 // Every element is combined in the order of the ranks, by one rank only or by all alike.
 
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -70,23 +72,29 @@ class DirectExchange {
  private:
   enum class Way { kStaged, kMapped, kRead, kBatched };
   enum class Phase { kPost, kMeet, kWork, kLeave };
-  static constexpr int kTeller = 0;  // the rank that times operations and tells the others
-
   Way chooseWay();
   Outcome advance();
   bool findBuffers();
   void begin(Way way);
-  bool tells() const { return adapts_ && meeting_.rank() == kTeller; }
-  transport::WaysBySize& timedWays() { return timed_[static_cast<std::size_t>(work_.function)]; }
-  bool& readsNext() {
-    return readsNext_[static_cast<std::size_t>(work_.function)]
-                     [transport::WaysBySize::indexOf(blockBytes(work_))];
+  // Operations of one kind, which is their function and root, and one size; all ranks know the same of them.
+  struct Told {
+    bool reads = false;         // the next one
+    std::uint32_t unasked = 0;  // operations that were staged since all ranks met
+  };
+  std::size_t kindOf(const DirectWork& work) const;
+  int tellerOf(const DirectWork& work) const;
+  Told& told() {
+    return told_[kind_ * transport::WaysBySize::kSizes + transport::WaysBySize::indexOf(blockBytes(work_))];
   }
+  void hear(bool reads);
+  transport::WaysBySize& timedWays();
+  // Whether all ranks see what each posts.
+  bool allSee() const { return way_ != Way::kStaged || !isRooted(work_.function); }
+  void noteTime();
   bool post();
   void describe(transport::Descriptor& descriptor) const;
   bool meet();
   void compare(int rank, const transport::Descriptor& theirs) const;
-  bool allMeet() const;
   bool allPosted(std::uint8_t flag) const;
   Outcome finishStage();
   Outcome work();
@@ -98,10 +106,9 @@ class DirectExchange {
   const transport::TellChange tell_;
   const SharedWork shared_;
   const bool readable_;  // all other ranks can read this one's memory
-  // By function: what this rank has timed, the second way being read; and by WaysBySize::indexOf, what all ranks were told:
-  // whether the next operation is read.
-  std::vector<transport::WaysBySize> timed_;
-  bool readsNext_[kFunctions][transport::WaysBySize::kSizes]{};
+  // By kind: what this rank has timed, the second way being read; and what all ranks were told, by WaysBySize::indexOf, too.
+  std::vector<std::unique_ptr<transport::WaysBySize>> timed_;
+  std::vector<Told> told_;
   std::uint64_t starts_ = 0;  // without repetitions
   DirectWork work_;
   Way way_ = Way::kStaged;
@@ -110,11 +117,14 @@ class DirectExchange {
   bool stagedIsPrepared_ = false;    // `staged_` knows `work_`
   bool suitsRead_ = false;           // `work_` can be read
   bool mayRead_ = false;             // `work_` is read, if buffers cannot be mapped
-  bool adapts_ = false;              // kTeller decides how the next work of this size goes
+  bool adapts_ = false;              // one rank decides how the next work of this size goes
+  std::size_t kind_ = 0;             // kindOf(work_)
+  int teller_ = 0;                   // the rank that times `work_` and tells the others, if it adapts
+  bool times_ = false;               // this rank does, as long as the work goes one way
   bool unmappable_ = false;          // some buffer was, in the last operation for which that mattered
   bool unreadable_ = false;          // some rank cannot read another one's memory
   std::uint64_t stagedUnasked_ = 0;  // operations that were staged for that without asking again
-  std::chrono::steady_clock::time_point begun_{};  // `work_`, on kTeller
+  std::chrono::steady_clock::time_point begun_{};  // `work_`, if times_
   StagedExchange staged_;
   MappedExchange mapped_;
   ReadExchange reading_;
