@@ -8,7 +8,7 @@
 namespace xylem {
 namespace {
 
-// The variables that decide what Settings::fromEnvironment finds.
+// The variables that decide what Settings::fromEnvironment finds, and those of the tests' plugins.
 std::map<std::string, std::string> relevantVariables() {
   std::map<std::string, std::string> found;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -16,7 +16,8 @@ std::map<std::string, std::string> relevantVariables() {
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view name = text.substr(0, equals);
-    if (name.starts_with("NCCL_") || name.starts_with("XYLEM_") || name == "HOME")
+    if (name.starts_with("NCCL_") || name.starts_with("XYLEM_") || name.starts_with("TEST_") ||
+        name == "HOME")
       found.emplace(name, text.substr(equals + 1));
   }
   return found;

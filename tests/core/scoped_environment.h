@@ -1,5 +1,5 @@
 #pragma once
-// A known environment for one test: without the caller's NCCL_* and XYLEM_* variables and home directory. The
+// A known environment for one test: without the caller's NCCL_*, XYLEM_* and TEST_* variables and home directory. The
 // destructor restores the caller's environment.
 //
 //   ScopedEnvironment environment{{"NCCL_DEBUG", "INFO"}};

@@ -65,12 +65,12 @@ constexpr int kBlockThreads = 32 + 512 + 32;
 constexpr std::uint32_t kBlockRuns = static_cast<std::uint32_t>(Outcome::kRunning);
 
 // For threads that wait for a peer, between two looks: returns false if the block gives up. Says after a while for whom the
-// thread waits; `peer` is negative if it waits for other threads of its warp.
+// thread waits; `peer` is kNoPeer if it waits for other threads of its warp.
 template <Machine M>
 XYLEM_KERNEL inline bool keepWaiting(M& m, Block& block, unsigned& spins, int peer) {
   m.pause();
   if (++spins % M::kSpinsPerLook != 0) return true;
-  if (peer >= 0 && spins % M::kSpinsPerReport == 0)
+  if (peer != kNoPeer && spins % M::kSpinsPerReport == 0)
     m.storeRelaxed(&block.work.report->waitsFor, static_cast<std::uint32_t>(peer + 1));
   if (m.loadRelaxed(&block.outcome) != kBlockRuns) return false;
   if (m.loadRelaxed(block.work.abort) == 0) return true;

@@ -162,13 +162,13 @@ class Waiter {
   // Waits for data or for space in all queues of the slice. False if the block gives up.
   XYLEM_KERNEL bool awaitQueue(int queue, bool receives, std::size_t bytes) {
     const bool readsNote = queue >= 0 && receives && work_.protocol == Protocol::kSimple;
-    const int peer = queue < 0 ? -1 : receives ? work_.from[queue].peer : work_.to[queue].peer;
+    const int peer = queue < 0 ? kNoPeer : receives ? work_.from[queue].peer : work_.to[queue].peer;
     unsigned spins = 0;
     bool isReady = queue < 0;
     for (;;) {
       isReady = isReady || (receives ? hasData(queue) : hasSpace(queue));
       if (m_.all(isReady)) break;
-      const bool goesOn = keepWaiting(m_, block_, spins, isReady ? -1 : peer);
+      const bool goesOn = keepWaiting(m_, block_, spins, isReady ? kNoPeer : peer);
       // Looks are in the same rounds in all threads of the warp.
       if (spins % M::kSpinsPerLook == 0 && m_.any(!goesOn)) return false;
     }
@@ -335,10 +335,10 @@ XYLEM_KERNEL inline void postSlice(M& m, Block& block, const Slice& slice) {
     counter = end.tail;
     step = slice.toStep[place];
     auto* const note = reinterpret_cast<std::byte*>(&end.notes[step % transport::kQueueSteps]);
-    // A step in its slot has no label.
     const bool refers = slice.reference != nullptr;
     m.template store<std::uint64_t>(note, refers ? noteOfReference(slice.bytes) : noteInSlot(slice.bytes));
-    m.template store<std::uint64_t>(note + 8, reinterpret_cast<std::uint64_t>(slice.reference));
+    m.template store<std::uint64_t>(
+        note + 8, end.reduces ? block.work.label : reinterpret_cast<std::uint64_t>(slice.reference));
   }
   // A fence takes a microsecond. Under LL and LL128 nothing was written for the peers that is not in words and lines with flags, and
   // what was read has been compared with its flags.
@@ -468,7 +468,7 @@ XYLEM_KERNEL inline bool awaitLane(M& m, Block& block, const Work& work) {
     block.outcome = kBlockRuns;
     unsigned spins = 0;
     while (m.loadAcquire(work.awaits) < work.awaited)
-      if (!keepWaiting(m, block, spins, -1)) break;
+      if (!keepWaiting(m, block, spins, kNoPeer)) break;
     if (block.outcome != kBlockRuns) reportOutcome(m, work, block.outcome);
   }
   m.sync(barrierOf(Barrier::kAll), m.threads());

@@ -84,6 +84,10 @@ bool KernelLaunch::pump() noexcept {
   return moved;
 }
 
+void KernelLaunch::requireNetworks() const {
+  for (const transport::Pump* const pump : pumps_) pump->check();
+}
+
 void KernelLaunch::reserve(GpuMemory& memory, GpuMemory::Where where, std::size_t bytes,
                            std::string_view what) {
   if (memory.size() >= bytes) return;

@@ -52,6 +52,8 @@ class KernelLaunch {
   bool hasPumps() const { return !pumps_.empty(); }
   // Carries on what the blocks have written, and what arrives for them. Returns whether anything moved.
   bool pump() noexcept;
+  // Throws Error, which names the peer, if a network will never move anything again.
+  void requireNetworks() const;
 
   // Puts the kernel, and a copy where it needs one, into the stream, after what is in `others`, and lets these wait for it. `before`: a call before the kernel.
   void start(void* stream, const std::vector<void*>& others, const HostCall& before = {});

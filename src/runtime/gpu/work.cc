@@ -86,6 +86,7 @@ Work workOf(const WorkRequest& request) {
   work.slice = collectives::sliceElements(stepBytes, request.mostBytes, work.elementBytes);
   work.isPumped = request.isPumped;
   work.length = collectives::lengthOf(request.program, request.shape);
+  work.label = request.label;
   work.shape = request.shape;
   work.factor = request.reduction.factor;
   work.input = request.input;

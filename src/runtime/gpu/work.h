@@ -26,6 +26,8 @@ namespace xylem::gpu {
 constexpr int kMaxFan = 3;
 // The queues of a program in one direction.
 constexpr int kMaxQueues = 32;
+// The rank at the other end of no queue; a network has a negative number, too.
+constexpr int kNoPeer = -1;
 
 // One end of a queue under one protocol. Counters are plain integers here, as kernels have their own atomic accesses.
 struct QueueEnd {
@@ -39,7 +41,9 @@ struct QueueEnd {
   std::byte* llSlots = nullptr;
   std::size_t llSlotWords = 0;
   std::uint64_t* step = nullptr;  // the end's next step: read when a work begins, written when it is done
-  int peer = -1;
+  int peer = kNoPeer;
+  // Leads to a network that reduces: the notes of its steps say what that does with them (Work::label).
+  bool reduces = false;
   // The reader reaches the writer's buffers: a step may say where its data lies there (StepNote::kAddress).
   bool references = false;
 
@@ -57,7 +61,7 @@ enum class Outcome : std::uint32_t {
 // A block tells the host this.
 struct Report {
   Outcome outcome = Outcome::kRunning;
-  std::uint32_t waitsFor = 0;  // 1 + the rank that the block has been waiting for for long; 0: it goes on
+  std::uint32_t waitsFor = 0;  // 1 + the peer that the block has been waiting for for long; 0: it goes on
   std::uint32_t peer = 0;      // of a step that did not fit, with the sizes of the step in bytes
   std::uint32_t sentBytes = 0;
   std::uint64_t expectedBytes = 0;
@@ -78,6 +82,7 @@ struct Work {
   collectives::QueueMask toQueues = 0;
   std::size_t slice = 0;     // elements of a step
   std::uint64_t length = 0;  // instructions
+  std::uint64_t label = 0;   // for a network that reduces (transport/collnet/coll_connection.h)
   collectives::Shape shape;  // with `order` in memory of the GPU
   collectives::Factor factor;
   const std::byte* input = nullptr;
@@ -133,6 +138,7 @@ struct WorkRequest {
   const std::uint32_t* abort = nullptr;
   Report* report = nullptr;
   const std::byte* scalar = nullptr;
+  std::uint64_t label = 0;
   bool refers = false;    // as in Work, where all queues allow it
   bool isPumped = false;  // as in Work
 };

@@ -28,16 +28,6 @@ using ::testing::HasSubstr;
 
 constexpr int kOps = 6;  // NCCL's five, and a sum of scaled elements
 
-// The error of a communicator; waits up to ten seconds for one.
-ncclResult_t asyncErrorOf(ncclComm_t comm) {
-  ncclResult_t state = ncclSuccess;
-  for (int i = 0; i < 1000 && state == ncclSuccess; ++i) {
-    EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return state;
-}
-
 struct Call {
   Function function = Function::kAllReduce;
   DataType type = DataType::kFloat32;

@@ -8,10 +8,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/scoped_environment.h"
@@ -36,6 +38,16 @@ class Environment {
  private:
   ScopedEnvironment scope_;
 };
+
+// The error of a communicator; waits up to ten seconds for one.
+inline ncclResult_t asyncErrorOf(ncclComm_t comm) {
+  ncclResult_t state = ncclSuccess;
+  for (int i = 0; i < 1000 && state == ncclSuccess; ++i) {
+    EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return state;
+}
 
 // Ranks of this thread, all on GPUs or all on host devices, with a stream each.
 class Ranks {

@@ -34,11 +34,13 @@ bool CollNetUse::works(const CommOperation& operation) const {
   return !operation.reduction.scaled && reduces(reduced, operation.type, operation.reduction.op);
 }
 
-CollNetUse collNetUse(const plan::Plan& plan, int view, const Settings& settings, std::uint64_t reduced) {
+CollNetUse collNetUse(const plan::Plan& plan, int view, const Settings& settings, std::uint64_t reduced,
+                      bool onGpus) {
   CollNetUse use;
   use.reduced = reduced;
+  use.chainOnly = onGpus;
   const connect::Connections& c = plan.connections;
-  if (reduced != 0 && c.nodes.count() <= transport::kMostGatheringMembers) {
+  if (!onGpus && reduced != 0 && c.nodes.count() <= transport::kMostGatheringMembers) {
     use.gathersThroughDirect = allAreHeads(c, Algorithm::kCollnetDirect);
     use.gathersThroughNvls = allAreHeads(c, Algorithm::kNvls);
   }

@@ -28,6 +28,7 @@ struct CollNetUse {
   std::uint64_t reduced = 0;  // the reductions of all ranks' networks (peer_info.h); 0: no CollNet
   // Whether every rank is a head, and there are few enough hosts, for the stars of AllGather and ReduceScatter.
   bool gathersThroughDirect = false, gathersThroughNvls = false;
+  bool chainOnly = false;  // on GPUs there are no stars
   // If NCCL_ALGO allows a collective nothing but CollNet: the model with rings added. Otherwise null.
   std::shared_ptr<const tuning::TuningModel> otherwise;
   std::shared_ptr<const Logger> log;  // null: log nothing
@@ -35,11 +36,12 @@ struct CollNetUse {
   bool works(const CommOperation& operation) const;
   // Whether CollNet's direct pattern may run it.
   bool direct(const CommOperation& operation) const {
-    return !gathersOrScatters(operation.function) || gathersThroughDirect;
+    return !chainOnly && (!gathersOrScatters(operation.function) || gathersThroughDirect);
   }
 };
 
-CollNetUse collNetUse(const plan::Plan& plan, int view, const Settings& settings, std::uint64_t reduced);
+CollNetUse collNetUse(const plan::Plan& plan, int view, const Settings& settings, std::uint64_t reduced,
+                      bool onGpus);
 
 struct ChosenAlgorithm {
   Algorithm algorithm = Algorithm::kRing;

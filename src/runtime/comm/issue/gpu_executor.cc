@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/transport/collnet/coll_network.h"
+
 namespace xylem::comm {
 namespace {
 
@@ -47,6 +49,7 @@ gpu::QueueEnd GpuExecutor::newEnd(const QueueSide& side, Protocol protocol, bool
   gpu::QueueEnd made = inSlots ? gpu::endInSlots(end.queue, protocol, side.peer(), end.step)
                                : gpu::endOf(end.queue, protocol, side.peer(), end.step);
   made.references = end.references;
+  made.reduces = side.peer() == transport::kReducingNetwork;
   return made;
 }
 
@@ -104,6 +107,7 @@ void GpuExecutor::addPrograms(Lanes& lanes, const WorkItem& item, ProgramPath& p
                   .from = from,
                   .to = to,
                   .scalar = item.scalarAddress,
+                  .label = program.label,
                   .refers = refers(operation, bytes, kLeastReferred),
                   .isPumped = inSlots_},
                  path.scratchBytes, item.function, before[other] > 0 ? lanes[other] : -1, before[other]);

@@ -20,7 +20,7 @@ template <typename Visit>
 void GpuQueues::eachCollectiveEnd(Visit&& visit) {
   for (const ChannelLinks& channel : channels_)
     for (const AlgorithmLinks* const links :
-         {&channel.ring, &channel.tree, &channel.patUp, &channel.patDown}) {
+         {&channel.ring, &channel.tree, &channel.patUp, &channel.patDown, &channel.collnetChain}) {
       for (transport::RecvEnd* const end : links->from)
         if (end != nullptr) visit(*end);
       for (transport::SendEnd* const end : links->to)
@@ -45,6 +45,7 @@ std::shared_ptr<std::byte> GpuQueues::newMemory(transport::DeviceQueue& offer, s
 
 // The writer waits for an answer: it gets one whatever happens here.
 void GpuQueues::offer(const transport::RecvEnd& side) {
+  if (side.pump() != nullptr) return;  // over a network there is no memory to share, and both ranks know that
   End& end = find(side);
   transport::DeviceQueue& offer = end.queue.control->device;
   if (offer.offered.load(std::memory_order_relaxed) != 0) return;
@@ -63,6 +64,7 @@ void GpuQueues::offer(const transport::RecvEnd& side) {
 }
 
 void GpuQueues::accept(const transport::SendEnd& side) {
+  if (side.pump() != nullptr) return;
   End& end = find(side);
   transport::DeviceQueue& offer = end.queue.control->device;
   if (offer.accepted.load(std::memory_order_relaxed) != 0) return;

@@ -85,8 +85,8 @@ std::optional<QueueProfile> makeProfile(plugins::Profiling* profiling) {
 Choices makeChoices(const JobRoster& roster, const CommPlan& plan, const Wiring& wiring,
                     const JoinRequest& request) {
   const int view = plan.plan.job().viewOf(roster.rank);
-  CollNetUse collnet =
-      collNetUse(plan.plan, view, request.settings, wiring.hasCollNet() ? reducedByAll(roster.peers) : 0);
+  CollNetUse collnet = collNetUse(plan.plan, view, request.settings,
+                                  wiring.hasCollNet() ? reducedByAll(roster.peers) : 0, roster.hasGpus());
   collnet.log = request.log;
   const plugins::TunedJob job{static_cast<std::size_t>(roster.ranks()),
                               static_cast<std::size_t>(roster.hosts.hosts), roster.communicator};

@@ -31,6 +31,7 @@ void LaunchQueue::askNowAndThen() {
 std::optional<int> LaunchQueue::checkKernel(const gpu::KernelLaunch& kernel, Stall& stall) noexcept {
   std::optional<int> first;
   try {
+    kernel.requireNetworks();
     kernel.eachWait([&](int peer, Function function) {
       if (!first) stall.begin(false);
       if (!first) first = peer;

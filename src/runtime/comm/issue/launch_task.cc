@@ -9,6 +9,13 @@ namespace xylem::comm {
 
 using device::Progress;
 
+namespace {
+
+// The rank that is waited for. A network that reduces is none.
+int rankOf(int peer) { return peer == transport::kReducingNetwork ? Executor::kNobody : peer; }
+
+}  // namespace
+
 LaunchTask::LaunchTask(LaunchQueue& launches) : launches_(launches), stall_(launches.stallPolicy()) {}
 
 void LaunchTask::begin(std::uint64_t number) {
@@ -81,7 +88,7 @@ Progress LaunchTask::watchKernel() {
 void LaunchTask::checkKernel() {
   kernel_->requireHealth();
   if (const std::optional<int> peer = launches_.checkKernel(*kernel_, stall_))
-    recorder_.wait(*peer, WaitKind::kData);
+    recorder_.wait(rankOf(*peer), WaitKind::kData);
   else
     recorder_.goOn();
 }
@@ -103,7 +110,7 @@ void LaunchTask::checkStall() {
   stall_.begin(!compared_);
   bool waits = false;
   const auto note = [&](int peer, WaitKind kind) {
-    if (!waits) recorder_.wait(peer == transport::kReducingNetwork ? Executor::kNobody : peer, kind);
+    if (!waits) recorder_.wait(rankOf(peer), kind);
     waits = true;
   };
   if (!compared_) {

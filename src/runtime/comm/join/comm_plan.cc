@@ -124,10 +124,11 @@ bool asksForNvls(const Settings& settings) {
   });
 }
 
-plan::PlanRequest requestOf(const Settings& settings, bool collnet) {
+// NVLS on GPUs needs a switch and kernels for it.
+plan::PlanRequest requestOf(const Settings& settings, const JobOffers& offers) {
   plan::PlanRequest request;
-  request.offered.nvls = request.offered.hostSwitch = asksForNvls(settings);
-  request.offered.collnet = collnet;
+  request.offered.nvls = request.offered.hostSwitch = !offers.gpus && asksForNvls(settings);
+  request.offered.collnet = offers.collnet;
   request.hostsListed = true;
   request.splitsDomains = false;  // each host describes itself
   request.graphFile = search::graphFileOf(settings);
@@ -138,11 +139,11 @@ plan::PlanRequest requestOf(const Settings& settings, bool collnet) {
 // Searches the channels of the host that `description` describes, once for all ranks that have such a host.
 // Returns nothing if there is nothing to share: the job has one rank, or channels come from a file. Returns
 // nothing, too, if the host cannot be planned: every rank then finds that out itself and says why.
-std::string searchFor(const std::string& description, int rank, int ranks, bool collnet,
+std::string searchFor(const std::string& description, int rank, int ranks, const JobOffers& offers,
                       const Settings& settings) {
   if (ranks == 1 || settings.isSet(Setting::kGraphFile)) return {};
   try {
-    return search::writeGraphs(plan::searchHost(requestOf(settings, collnet),
+    return search::writeGraphs(plan::searchHost(requestOf(settings, offers),
                                                 {documentOf(description, rank), {}, 1}, ranks, settings));
   } catch (const Error&) {
     return {};
@@ -195,7 +196,7 @@ DescribedHosts describeHosts(bootstrap::Bootstrap& bootstrap, const JobRoster& r
   const HostMap& host = roster.hosts;
   DescribedHosts hosts;
   hosts.hostOfRank = host.hostOfRank;
-  hosts.collnet = host.hosts > 1 && reducedByAll(roster.peers) != 0;
+  hosts.offers = {host.hosts > 1 && reducedByAll(roster.peers) != 0, roster.hasGpus()};
   const LocalPlacement placement{bootstrap.rank(), host.localRank,   static_cast<int>(host.ranks.size()),
                                  devices.device,   devices.networks, devices.gpu};
   const RankDescription mine = describeForRank(settings, placement);
@@ -207,7 +208,7 @@ DescribedHosts describeHosts(bootstrap::Bootstrap& bootstrap, const JobRoster& r
                                           devices.gpu.empty() ? 0u : 1u, devices.device, devices.network});
       host.localRank == 0)
     report =
-        toBytes({key, fused, searchFor(fused, bootstrap.rank(), bootstrap.ranks(), hosts.collnet, settings),
+        toBytes({key, fused, searchFor(fused, bootstrap.rank(), bootstrap.ranks(), hosts.offers, settings),
                  copiesFor(roster, settings)});
   if (host.localRank == 0 && host.ranks.size() >= kManyRanks) trimMemory();
   const auto all =
@@ -246,7 +247,7 @@ std::uint64_t hashOf(const plan::Plan& plan) {
 }
 
 plan::Plan planOf(const DescribedHosts& hosts, const Settings& settings, bool decisions) {
-  plan::PlanRequest request = requestOf(settings, hosts.collnet);
+  plan::PlanRequest request = requestOf(settings, hosts.offers);
   for (std::size_t i = 0; i < hosts.descriptions.size(); ++i)
     request.hosts.push_back({hosts.descriptions[i], {}, 1, hosts.searched[i]});
   request.hostOfRank = hosts.hostOfRank;
@@ -332,7 +333,7 @@ CommPlan::CommPlan(std::span<const PeerInfo> peers, int rank, plan::Plan job, st
       copies(std::move(within)),
       copyThreads(threads),
       channels(channelsInUse),
-      scope(linkScope(plan, channels, Mailboxes::possible(peers, choice))),
+      scope(linkScope(plan, channels, !Mailboxes::possible(peers, choice) && !anyGpu(peers))),
       links(planLinks(plan, rank, scope)) {}
 
 CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,

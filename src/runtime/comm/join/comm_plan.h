@@ -26,6 +26,12 @@
 
 namespace xylem::comm {
 
+// The devices that a plan is for, and a network that it may use.
+struct JobOffers {
+  bool collnet = false;  // every rank has a network that reduces
+  bool gpus = false;     // some rank is on a GPU
+};
+
 // The hosts of the job as all ranks know them before they plan.
 struct DescribedHosts {
   std::vector<int> hostOfRank;
@@ -35,7 +41,7 @@ struct DescribedHosts {
   std::vector<std::shared_ptr<const std::vector<search::HostGraphs>>> searched;
   std::uint64_t busId = 0;  // of this rank's device
   HostCopies copies;        // within this rank's host
-  bool collnet = false;     // every rank has a network that reduces
+  JobOffers offers;
 };
 
 // The device that this rank computes on, and the network devices that it sends through.

@@ -69,10 +69,6 @@ int JobRoster::ranksOnGpuOf(int other) const {
   }));
 }
 
-bool JobRoster::hasGpus() const {
-  return std::any_of(peers.begin(), peers.end(), [](const PeerInfo& rank) { return rank.peer.gpu != 0; });
-}
-
 namespace {
 
 // Kernels of ranks that share a GPU wait for each other, so all of their blocks have to run at the same time.
@@ -95,9 +91,7 @@ JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& reque
   PeerInfo mine = describePeer(request.settings, bootstrap.rank(), request.membership.device,
                                gpu == nullptr ? 0 : gpu->identity);
   if (gpu != nullptr) mine.gpuBlocks = gpu->residentBlocks;
-  // A network that reduces takes data of the host only.
-  if (const auto reducing = request.network.reducing(); reducing && gpu == nullptr)
-    mine.reduces = reducedBy(*reducing);
+  if (const auto reducing = request.network.reducing()) mine.reduces = reducedBy(*reducing);
   JobRoster roster =
       rosterOf(bootstrap.rank(), bootstrap.allGather(mine, "the exchange of peer information"));
   roster.communicator = communicatorId(bootstrap.secret());

@@ -34,7 +34,7 @@ struct JobRoster {
   // How many ranks use this rank's GPU, if it has one.
   int ranksOnGpu() const { return ranksOnGpuOf(rank); }
   int ranksOnGpuOf(int other) const;
-  bool hasGpus() const;  // any rank
+  bool hasGpus() const { return anyGpu(peers); }  // any rank
   // Size of a queue in bytes: the smallest that a rank asks for, and between GPUs of one host less, so that the slots of all channels
   // stay in the second cache of a GPU.
   std::uint64_t bufferBytes() const;

@@ -95,7 +95,7 @@ bool LinkScope::anyStar() const {
   return std::any_of(std::begin(kStars), std::end(kStars), [this](Algorithm star) { return stars[star]; });
 }
 
-LinkScope linkScope(const plan::Plan& plan, int channels, bool exchanges) {
+LinkScope linkScope(const plan::Plan& plan, int channels, bool stars) {
   LinkScope scope;
   scope.channels = channels;
   scope.trees = false;
@@ -112,7 +112,7 @@ LinkScope linkScope(const plan::Plan& plan, int channels, bool exchanges) {
     scope.chains = scope.chains && !connect::collnetChainHeads(c, channel).empty();
   scope.network = scope.chains;
   for (const Algorithm star : kStars) {
-    scope.stars[star] = !exchanges && mayUse(model, star) && starFits(c, star);
+    scope.stars[star] = stars && mayUse(model, star) && starFits(c, star);
     scope.network = scope.network || (scope.stars[star] && throughNetwork(c, star));
   }
   return scope;

@@ -48,9 +48,9 @@ struct LinkScope {
 
   bool anyStar() const;
 };
-// The queues that the plan's choices of algorithms can need. `exchanges`: the ranks of the only host have mailboxes, which
-// are their star.
-LinkScope linkScope(const plan::Plan& plan, int channels, bool exchanges = false);
+// The queues that the plan's choices of algorithms can need. `stars`: whether there may be any. Mailboxes are the star of the ranks of an
+// only host, and GPUs have none.
+LinkScope linkScope(const plan::Plan& plan, int channels, bool stars = true);
 LinkPlan planLinks(const plan::Plan& plan, int rank, const LinkScope& scope);
 
 // Whether every rank of the job is a head of the star.

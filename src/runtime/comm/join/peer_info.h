@@ -6,6 +6,7 @@
 //   const HostMap hosts = hostMapOf(peers, rank);
 //   if (reduces(reducedByAll(peers), DataType::kFloat32, ReduceOp::kSum)) ...   // by networks that reduce
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -89,6 +90,10 @@ inline std::uint64_t reducedBy(const transport::CollNetwork& network) {
   if (network.gathers()) reduced |= kGatherBit;
   if (network.scatters()) reduced |= kScatterBit;
   return reduced;
+}
+
+inline bool anyGpu(std::span<const PeerInfo> peers) {
+  return std::any_of(peers.begin(), peers.end(), [](const PeerInfo& peer) { return peer.peer.gpu != 0; });
 }
 
 inline std::uint64_t reducedByAll(std::span<const PeerInfo> peers) {
