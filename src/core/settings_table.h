@@ -191,7 +191,7 @@ X(kDirect, "XYLEM_DIRECT", kInteger, 0, 1, "1",
 X(kOperationTimeout, "XYLEM_OPERATION_TIMEOUT", kInteger, 0, 86400, "0",
   "seconds without any progress after which an operation fails; 0: it waits, and the log says for whom")
 X(kCheck, "XYLEM_CHECK", kInteger, 0, 1, "0",
-  "1 on any rank: before each operation all ranks compare their calls, and sends are compared with receives")
+  "1 on any rank: ranks compare their calls before data moves, sends with receives; on GPUs collectives, meanwhile")
 X(kDumpSignal, "XYLEM_DUMP_SIGNAL", kInteger, 0, 64, "0",
   "on this signal a process writes what its communicators did last (12: SIGUSR2); 0: none")
 X(kStoppedTimeout, "XYLEM_STOPPED_TIMEOUT", kInteger, 0, 86400, "1",

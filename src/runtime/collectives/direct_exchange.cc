@@ -137,8 +137,9 @@ DirectExchange::Way DirectExchange::chooseWay() {
   if (times_) begun_ = std::chrono::steady_clock::now();
   if (!unmappable_ || (mayRead_ && !unreadable_)) return Way::kMapped;
   if (!isRooted(work_.function)) return Way::kStaged;
-  const std::uint64_t unasked = adapts_ ? ++told().unasked : ++stagedUnasked_;
-  return unasked % kRetryInterval != 0 ? Way::kStaged : Way::kMapped;
+  bool asks = ++stagedUnasked_ % kRetryInterval == 0;
+  if (adapts_) asks = ++told().unasked % kRetryInterval == 0 || asks;
+  return asks ? Way::kMapped : Way::kStaged;
 }
 
 void DirectExchange::begin(Way way) {
@@ -167,7 +168,13 @@ DirectExchange::Outcome DirectExchange::step() {
 void DirectExchange::noteTime() {
   const auto change =
       timedWays().took(blockBytes(work_), way_ == Way::kRead, std::chrono::steady_clock::now() - begun_);
-  if (change && tell_) tell_(name(work_.function), *change);
+  if (!change || !tell_) return;
+  // Each root has times of its own.
+  const bool sends = work_.function == Function::kBroadcast;
+  tell_(isRooted(work_.function)
+            ? fmt::format("{} {} rank {}", name(work_.function), sends ? "from" : "to", work_.root)
+            : name(work_.function),
+        *change);
 }
 
 DirectExchange::Outcome DirectExchange::advance() {

@@ -47,7 +47,7 @@ class DirectExchange {
 
   // `peers`: by rank; the entry of `rank` itself is not used. `oneProcess`: all ranks are in one process.
   // `oversubscribed`: the host has more ranks than cores. It and `choices` are the same on all ranks. `tell`, if it is not empty,
-  // hears on one rank how data is moved from now on, in the thread that calls step(). `shared` divides what this rank
+  // hears on the rank that decides how data is moved from now on, in the thread that calls step(). `shared` divides what this rank
   // copies and reduces among threads.
   DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers, bool oneProcess,
                  bool oversubscribed, const transport::CopyChoices& choices = {},

@@ -50,6 +50,7 @@ void KernelLaunch::clear() {
   anyWaits_ = false;
   functions_.clear();
   pumps_.clear();
+  reducing_.clear();
 }
 
 int KernelLaunch::newLane() {
@@ -74,8 +75,10 @@ void KernelLaunch::add(int lane, const WorkRequest& request, std::size_t scratch
   functions_.push_back(function);
 }
 
-void KernelLaunch::addPump(transport::Pump& pump) {
-  if (std::find(pumps_.begin(), pumps_.end(), &pump) == pumps_.end()) pumps_.push_back(&pump);
+void KernelLaunch::addPump(transport::Pump& pump, bool reduces) {
+  if (std::find(pumps_.begin(), pumps_.end(), &pump) != pumps_.end()) return;
+  pumps_.push_back(&pump);
+  if (reduces) reducing_.push_back(&pump);
 }
 
 bool KernelLaunch::pump() noexcept {
@@ -84,8 +87,8 @@ bool KernelLaunch::pump() noexcept {
   return moved;
 }
 
-void KernelLaunch::requireNetworks() const {
-  for (const transport::Pump* const pump : pumps_) pump->check();
+void KernelLaunch::requireReducingNetworks() const {
+  for (const transport::Pump* const pump : reducing_) pump->check();
 }
 
 void KernelLaunch::reserve(GpuMemory& memory, GpuMemory::Where where, std::size_t bytes,

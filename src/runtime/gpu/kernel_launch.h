@@ -47,13 +47,13 @@ class KernelLaunch {
            std::uint64_t passed = 0);
 
   // For a queue over a network that the works use: the caller pumps again and again while they run, and once afterwards. The
-  // pump must outlive the launch.
-  void addPump(transport::Pump& pump);
+  // pump must outlive the launch. `reduces`: the network is one that reduces.
+  void addPump(transport::Pump& pump, bool reduces = false);
   bool hasPumps() const { return !pumps_.empty(); }
   // Carries on what the blocks have written, and what arrives for them. Returns whether anything moved.
   bool pump() noexcept;
-  // Throws Error, which names the peer, if a network will never move anything again.
-  void requireNetworks() const;
+  // Throws Error if a network that reduces will never move anything again. That is no error before a block waits for it.
+  void requireReducingNetworks() const;
 
   // Puts the kernel, and a copy where it needs one, into the stream, after what is in `others`, and lets these wait for it. `before`: a call before the kernel.
   void start(void* stream, const std::vector<void*>& others, const HostCall& before = {});
@@ -108,7 +108,7 @@ class KernelLaunch {
   std::size_t usedLanes_ = 0;
   bool anyWaits_ = false;            // for another lane
   std::vector<Function> functions_;  // by report
-  std::vector<transport::Pump*> pumps_;
+  std::vector<transport::Pump*> pumps_, reducing_;
   std::vector<std::unique_ptr<GpuEvent>> fences_;
   GpuEvent done_;
   GpuMemory host_, device_, scratch_, reports_;

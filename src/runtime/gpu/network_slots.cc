@@ -7,7 +7,7 @@
 namespace xylem::gpu {
 namespace {
 
-// A DMA-BUF has whole pages. Larger pages of the host are multiples of this, and so are the GPU's.
+// A DMA-BUF has whole pages of the host. These have 4, 16 or 64 KiB, so this is a multiple of all.
 constexpr std::size_t kPage = std::size_t{64} << 10;
 
 constexpr std::size_t wholePages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }

@@ -59,6 +59,7 @@ class VersionedNet final : public NetFunctions {
     const abi::Result result =
         readProperties<V>(table_.getProperties, device, Carries::kMessages, properties, deviceType);
     if (table_.regMrDmaBuf == nullptr) properties.pointers &= ~transport::kDmaBufPointer;
+    properties.flushes = table_.iflush != nullptr;
     return result;
   }
 

@@ -70,5 +70,29 @@ TEST(HostDescription, FailsIfThereIsNoSuchGpu) {
   }
 }
 
+TEST(HostDescription, HasGpuDirectRdmaIfAllRanksSayThatADeviceHasIt) {
+  const auto seen = [](const char* busId, const char* first, const char* second) {
+    return fmt::format(
+        R"(<system version="1"><cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="207">
+             <pci busid="{}" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16"><gpu dev="0" sm="90" rank="0" gdr="1"/></pci>
+             <nic>
+               <net name="a" dev="0" speed="100000" port="1" guid="0x1" maxconn="8" gdr="{}"/>
+               <net name="b" dev="1" speed="100000" port="1" guid="0x2" maxconn="8" gdr="{}"/>
+             </nic>
+           </cpu></system>)",
+        busId, first, second);
+  };
+  const std::string xmls[] = {seen("0000:1b:00.0", "1", "1"), seen("0000:3b:00.0", "0", "1")};
+  const topology::Document fused = fuseDescriptions(xmls);
+  const std::string text = topology::writeTopology(fused);
+  for (const char* const net : {R"(<net name="a" dev="0")", R"(<net name="b" dev="1")"}) {
+    const std::size_t at = text.find(net);
+    ASSERT_NE(at, std::string::npos) << text;
+    EXPECT_EQ(text.find(net, at + 1), std::string::npos) << text;
+    EXPECT_THAT(text.substr(at, text.find('>', at) - at),
+                HasSubstr(net[11] == 'a' ? R"(gdr="0")" : R"(gdr="1")"));
+  }
+}
+
 }  // namespace
 }  // namespace xylem::comm

@@ -574,6 +574,28 @@ TEST(GpuHosts, ReachEachOtherOverTheNetwork) {
   expectAllJoined(results);
 }
 
+// Its connections break while the others still wait for each other.
+TEST(GpuHosts, MayLeaveBeforeOthersCome) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  MappedGpus gpus;
+  const auto results = runOnHosts(
+      3, 1,
+      [&](int rank, ncclComm_t comm) {
+        const auto stream = static_cast<cudaStream_t>(gpus.makeStream());
+        auto* const values = static_cast<float*>(gpus.allocate(64 * sizeof(float)));
+        std::fill_n(values, 64, static_cast<float>(rank));
+        if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(3500));
+        EXPECT_EQ(ncclBroadcast(values, values, 64, ncclFloat, 0, comm, stream), ncclSuccess);
+        gpus.await(stream);
+        ncclResult_t state = ncclSuccess;
+        EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
+        EXPECT_EQ(state, ncclSuccess) << ncclGetLastError(comm);
+        EXPECT_EQ(std::count(values, values + 64, 0.0f), 64);
+      },
+      [&](int rank) { gpus.setDevice(rank); });
+  expectAllJoined(results);
+}
+
 TEST(GpuHosts, AreRefusedBesideHostDevicesOverANetwork) {
   const Environment environment(variablesOf("Ring", "Simple"));
   MappedGpus gpus;
@@ -585,6 +607,73 @@ TEST(GpuHosts, AreRefusedBesideHostDevicesOverANetwork) {
       });
   for (const RankResult& result : results)
     EXPECT_THAT(result.text, HasSubstr("ranks 0-2 use GPUs and rank 3 host devices"));
+}
+
+// Checked mode: kernels of calls that differ end, and the error says who calls what.
+TEST(GpuChecks, NameCallsThatDiffer) {
+  std::map<std::string, std::string> variables = variablesOf("Ring", "Simple");
+  variables["XYLEM_CHECK"] = "1";
+  const Environment environment(variables);
+  MappedGpus gpus;
+  Ranks ranks(&gpus, 3);
+  std::vector<float*> data;
+  for (int rank = 0; rank < 3; ++rank) data.push_back(reinterpret_cast<float*>(ranks.memory(rank, 4000)));
+  // Kernels of several launches are under way while the first ones are compared.
+  for (int call = 0; call < 5; ++call)
+    for (int rank = 0; rank < 3; ++rank)
+      ASSERT_EQ(ncclAllReduce(data[static_cast<std::size_t>(rank)], data[static_cast<std::size_t>(rank)],
+                              1000, ncclFloat, ncclSum, ranks.comm(rank), ranks.stream(rank)),
+                ncclSuccess);
+  ranks.await();
+  for (int rank = 0; rank < 3; ++rank)
+    ASSERT_EQ(ncclAllReduce(data[static_cast<std::size_t>(rank)], data[static_cast<std::size_t>(rank)],
+                            rank == 2 ? 999 : 1000, ncclFloat, ncclSum, ranks.comm(rank), ranks.stream(rank)),
+              ncclSuccess);
+  ranks.await();
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(asyncErrorOf(ranks.comm(rank)), ncclInvalidUsage);
+    EXPECT_THAT(ncclGetLastError(ranks.comm(rank)),
+                HasSubstr("collective #5: ranks 0-1: AllReduce of 1000 float sum; rank 2: AllReduce of 999"));
+  }
+}
+
+TEST(GpuChecks, NameTheRankThatDoesNotCall) {
+  std::map<std::string, std::string> variables = variablesOf("Ring", "Simple");
+  variables["XYLEM_CHECK"] = "1";
+  variables["XYLEM_OPERATION_TIMEOUT"] = "1";
+  const Environment environment(variables);
+  MappedGpus gpus;
+  Ranks ranks(&gpus, 2);
+  auto* const data = reinterpret_cast<float*>(ranks.memory(0, 64));
+  ASSERT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, ranks.comm(0), ranks.stream(0)), ncclSuccess);
+  gpus.await(ranks.stream(0));
+  EXPECT_EQ(asyncErrorOf(ranks.comm(0)), ncclRemoteError);
+  EXPECT_THAT(ncclGetLastError(ranks.comm(0)),
+              HasSubstr("rank 1 has not come to collective #0, AllReduce of 4 float sum"));
+}
+
+TEST(GpuChecks, AlsoCompareOverANetwork) {
+  std::map<std::string, std::string> variables = variablesOf("Ring", "Simple");
+  variables["XYLEM_CHECK"] = "1";
+  const Environment environment(variables);
+  MappedGpus gpus;
+  const auto results = runOnHosts(
+      2, 1,
+      [&](int rank, ncclComm_t comm) {
+        const auto stream = static_cast<cudaStream_t>(gpus.makeStream());
+        auto* const values = static_cast<float*>(gpus.allocate(4000));
+        const auto call = [&](ncclRedOp_t op) {
+          EXPECT_EQ(ncclAllReduce(values, values, 1000, ncclFloat, op, comm, stream), ncclSuccess);
+          gpus.await(stream);
+        };
+        call(ncclSum);
+        call(rank == 0 ? ncclMax : ncclMin);
+        EXPECT_EQ(asyncErrorOf(comm), ncclInvalidUsage);
+        EXPECT_THAT(ncclGetLastError(comm),
+                    HasSubstr("rank 0: AllReduce of 1000 float max; rank 1: AllReduce of 1000 float min"));
+      },
+      [&](int rank) { gpus.setDevice(rank); });
+  expectAllJoined(results);
 }
 
 TEST(GpuFailures, EndKernelsAndNameTheRank) {
@@ -736,9 +825,6 @@ TEST(GpuBadMachines, AreErrorsThatNameRankAndDevice) {
     MappedGpus gpus({.devices = 1});
     EXPECT_THAT(refusal(initAll()), HasSubstr("ndev is 2, but there are 1 devices"));
   }
-  setenv("XYLEM_CHECK", "1", 1);
-  MappedGpus gpus;
-  EXPECT_THAT(refusal(initAll()), HasSubstr("XYLEM_CHECK=1 compares the calls of host devices"));
 }
 
 }  // namespace

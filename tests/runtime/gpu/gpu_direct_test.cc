@@ -120,6 +120,22 @@ TEST(GpuDirectRdma, FlushesNothingThatTheGpuOrders) {
   }
 }
 
+// The plan may have it for one direction.
+TEST(GpuDirectRdma, IsOneWayWhereThePlanSaysSo) {
+  auto variables = variablesFor(9, "dgxa100-2gpu.xml");
+  long both = 0;
+  {
+    const Environment environment(variables);
+    both = countsOfAJob(9, kA100s).gpuMemory;
+  }
+  variables["NCCL_NET_GDR_READ"] = "0";
+  variables["TEST_NET_HOLDS"] = "1";
+  const Environment environment(variables);
+  const TestNetCounts counts = countsOfAJob(9, kA100s);
+  EXPECT_EQ(2 * counts.gpuMemory, both) << "the receives alone";
+  EXPECT_GT(counts.flushes, 0);
+}
+
 TEST(GpuDirectRdma, LeavesSlotsInMemoryOfTheHost) {
   // The network reaches no memory of GPUs; it takes only DMA-BUFs, and there are none, or they are forbidden; the card is too far.
   const std::map<std::string, std::string> cases[] = {
@@ -133,6 +149,15 @@ TEST(GpuDirectRdma, LeavesSlotsInMemoryOfTheHost) {
     const Environment environment(variables);
     const TestNetCounts counts = countsOfAJob(9, kA100s);
     EXPECT_EQ(counts.gpuMemory + counts.dmaBufs + counts.flushes, 0) << one.begin()->first;
+  }
+  {
+    // A network that cannot flush. Its table is made when the library is loaded, here first.
+    auto variables = variablesFor(8, "dgxa100-2gpu.xml");
+    variables["TEST_NET_NO_FLUSH"] = "1";
+    const Environment environment(variables);
+    const TestNetCounts counts = countsOfAJob(8, kA100s);
+    EXPECT_GT(counts.gpuMemory, 0) << "of sends";
+    EXPECT_EQ(counts.flushes, 0);
   }
   auto variables = variablesFor(9, "dgxa100-2gpu.xml");
   variables["TEST_NET_POINTERS"] = "5";

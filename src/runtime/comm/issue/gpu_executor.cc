@@ -71,7 +71,8 @@ std::span<const gpu::QueueEnd> GpuExecutor::endsOf(int channel, std::span<QueueS
   }
   if (inSlots_)
     for (QueueSide* const side : sides)
-      if (side != nullptr && side->pump() != nullptr) kernel_->addPump(*side->pump());
+      if (side != nullptr && side->pump() != nullptr)
+        kernel_->addPump(*side->pump(), side->peer() == transport::kReducingNetwork);
   return found->ends;
 }
 

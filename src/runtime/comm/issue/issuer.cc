@@ -139,10 +139,6 @@ std::unique_ptr<GpuExecutor> makeGpuExecutor(const JobRoster& roster, const Comm
                                              const Wiring& wiring, const Settings& settings,
                                              const gpu::GpuContext* gpu) {
   if (gpu == nullptr) return nullptr;
-  if (roster.checked)
-    throw Error(ResultCode::kInvalidUsage,
-                "rank {}, GPU {}: XYLEM_CHECK=1 compares the calls of host devices only; unset it",
-                gpu->rank(), gpu->device());
   return std::make_unique<GpuExecutor>(
       *gpu, wiring.channels(), roster.ranksOnGpu(), wiring.dataInSlots(),
       [&roster, &plan, toBuffers = settings.integer(Setting::kP2pDirectDisable) == 0](int rank) {
@@ -157,12 +153,13 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
     : rank_(roster.rank),
       ranks_(roster.ranks()),
       checked_(roster.checked),
+      checksTransfers_(roster.checked && !roster.hasGpus()),
       wiring_(wiring),
       onlyNvls_(roster.self().direct == Direct::kNvls),
       choices_(makeChoices(roster, plan, wiring, request)),
       choiceLog_(request.log, roster.rank),
       shared_(sharedWorkOf(roster, plan, request)),
-      transfers_(plan.plan, plan.choice, rank_, plan.channels, checked_, request.settings,
+      transfers_(plan.plan, plan.choice, rank_, plan.channels, checksTransfers_, request.settings,
                  wiring.transports(), watches.peers, *request.log, shared_),
       mailboxes_(makeMailboxes(roster, plan, shared_, wiring, watches)),
       check_(makeCheck(roster, wiring)),
@@ -391,7 +388,7 @@ Scheduling Issuer::scheduling() {
           transfers_,
           mailboxes_ ? &*mailboxes_ : nullptr,
           onlyNvls_,
-          checked_};
+          checksTransfers_};
 }
 
 // The path of an operation in the flight recorder. `collectives`: the number of them in its group.

@@ -90,7 +90,8 @@ class Issuer {
 
   const int rank_;
   const int ranks_;
-  const bool checked_;  // XYLEM_CHECK: all ranks compare an operation first, so none is done at once
+  const bool checked_;          // XYLEM_CHECK: all ranks compare an operation first, so none is done at once
+  const bool checksTransfers_;  // and sends tell receives what they send, which kernels do not
   const Wiring& wiring_;
   const bool onlyNvls_;  // of the collectives only those of NVLS are exchanges
   Choices choices_;

@@ -1,7 +1,9 @@
 #include "runtime/comm/issue/launch_queue.h"
 
+#include "runtime/comm/issue/call_check.h"
 #include "runtime/comm/watch/flight_dump.h"
 #include "runtime/device/scheduler.h"
+#include "runtime/transport/collnet/coll_network.h"
 
 namespace xylem::comm {
 namespace {
@@ -28,13 +30,21 @@ void LaunchQueue::askNowAndThen() {
   }
 }
 
-std::optional<int> LaunchQueue::checkKernel(const gpu::KernelLaunch& kernel, Stall& stall) noexcept {
+std::optional<int> LaunchQueue::checkKernel(const gpu::KernelLaunch& kernel, Stall& stall,
+                                            const CallCheck* comparing) noexcept {
   std::optional<int> first;
+  const auto note = [&](int peer) {
+    if (!first) stall.begin(comparing != nullptr);
+    if (!first) first = peer;
+  };
   try {
-    kernel.requireNetworks();
+    if (comparing != nullptr) {
+      note(comparing->missing());
+      stall.awaitCalls(*comparing);
+    }
     kernel.eachWait([&](int peer, Function function) {
-      if (!first) stall.begin(false);
-      if (!first) first = peer;
+      note(peer);
+      if (peer == transport::kReducingNetwork) kernel.requireReducingNetworks();
       stall.awaitPeer(peer, function);
     });
     if (first)

@@ -59,8 +59,10 @@ class LaunchQueue {
   void cancel(const Error& error) noexcept;
 
   // Asks whether the ranks that the blocks of a kernel say they wait for are there, and fails the launches if not. Returns the
-  // first of these ranks. A kernel may stand behind other work of its stream: no block waits then.
-  std::optional<int> checkKernel(const gpu::KernelLaunch& kernel, Stall& stall) noexcept;
+  // first of these ranks. A kernel may stand behind other work of its stream: no block waits then. `comparing`: waits for calls of other
+  // ranks, in checked mode; otherwise null.
+  std::optional<int> checkKernel(const gpu::KernelLaunch& kernel, Stall& stall,
+                                 const CallCheck* comparing = nullptr) noexcept;
 
   // For launches. Sequential consistency here and in throwIfFailed(): either a launch that begins sees the
   // failure, or the thread that failed the launches sees that it has begun.

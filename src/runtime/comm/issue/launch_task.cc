@@ -24,7 +24,7 @@ void LaunchTask::begin(std::uint64_t number) {
   awaitedFences_.store(0, std::memory_order_relaxed);
   over_.store(false, std::memory_order_relaxed);
   users_.store(1, std::memory_order_relaxed);
-  begun_ = false;
+  begun_ = kernelIsOver_ = false;
   stall_.reset();
   collectives_.clear();
   comparing_ = false;
@@ -76,19 +76,26 @@ Progress LaunchTask::step() {
 Progress LaunchTask::watchKernel() {
   if (launches_.failed()) kernel_->giveUp();
   recorder_.start();
-  const bool isOver = kernel_->isOver();
+  kernelIsOver_ = kernel_->isOver();
   const bool moved = kernel_->pump();
-  if (!isOver) return moved ? Progress::kAdvanced : Progress::kWouldBlock;
+  const bool compares = compareBesideKernel();
+  if (!kernelIsOver_) return moved || compares ? Progress::kAdvanced : Progress::kWouldBlock;
   launches_.throwIfFailed();
+  // Calls that differ say more than steps of other sizes than expected, which is what a kernel finds.
+  if (!compared_) return compares ? Progress::kAdvanced : Progress::kWouldBlock;
   if (const auto failure = kernel_->failure()) throw Error(*failure);
   return Progress::kDone;
 }
 
-// As checkStall(), for the ranks that blocks say they wait for.
+// As checkStall(), for the ranks that blocks say they wait for. The kernel may stand behind long work of its stream: until a block waits,
+// no rank counts as late with its calls.
 void LaunchTask::checkKernel() {
   kernel_->requireHealth();
-  if (const std::optional<int> peer = launches_.checkKernel(*kernel_, stall_))
-    recorder_.wait(rankOf(*peer), WaitKind::kData);
+  bool waits = kernelIsOver_;
+  kernel_->eachWait([&](int, Function) { waits = true; });
+  const CallCheck* const check = waits && comparing_ && !compared_ ? launches_.check() : nullptr;
+  if (const std::optional<int> peer = launches_.checkKernel(*kernel_, stall_, check))
+    recorder_.wait(rankOf(*peer), check != nullptr ? WaitKind::kCheck : WaitKind::kData);
   else
     recorder_.goOn();
 }
@@ -101,6 +108,20 @@ bool LaunchTask::compareCalls() {
   const Progress progress = check.step();
   compared_ = progress == Progress::kDone;
   return progress != Progress::kWouldBlock;
+}
+
+// Checked mode: a kernel runs while calls are compared, and ends as all have if they differ. Kernels of several launches may run by
+// then, but all ranks compare these in their order. Returns whether anything moved.
+bool LaunchTask::compareBesideKernel() noexcept {
+  if (compared_ || launches_.failed() || !launches_.isTurn(number_)) return false;
+  try {
+    return compareCalls();
+  } catch (const Error& error) {
+    launches_.fail(error);
+  } catch (const std::exception& error) {
+    launches_.fail(errorOf(error));
+  }
+  return true;
 }
 
 // Finds out for each queue which rank it waits for, and throws if that rank is gone, stopped or too slow.

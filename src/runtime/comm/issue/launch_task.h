@@ -32,7 +32,7 @@ class LaunchTask final : public device::Task {
   void take(std::unique_ptr<LaunchWork>& work) { work_.swap(work); }
   // On a GPU: watches this kernel, which has been started, and leaves its own former one, if it has one.
   void take(std::unique_ptr<gpu::KernelLaunch>& kernel) { kernel_.swap(kernel); }
-  // Checked mode: adds a collective that all ranks compare before its data moves.
+  // Checked mode: adds a collective that all ranks compare before its data moves, or while it does if a kernel moves it.
   void compare(const CallSignature& call) {
     collectives_.push_back(call);
     compared_ = false;
@@ -67,6 +67,7 @@ class LaunchTask final : public device::Task {
   // True if it is this launch's turn and all streams of its group have reached it.
   bool mayRun() const;
   bool compareCalls();
+  bool compareBesideKernel() noexcept;
   void leave() noexcept;
 
   LaunchQueue& launches_;
@@ -84,6 +85,7 @@ class LaunchTask final : public device::Task {
   // Checked mode:
   std::vector<CallSignature> collectives_;
   bool comparing_ = false, compared_ = true;
+  bool kernelIsOver_ = false;
 };
 
 }  // namespace xylem::comm

@@ -173,10 +173,37 @@ std::uint64_t busIdNumber(const std::string& busId) {
   return number;
 }
 
+namespace {
+
+// Calls `visit(document, net, dev)` for each network device that has a number.
+template <typename Visit>
+void eachNet(std::vector<topology::Document>& documents, Visit&& visit) {
+  for (topology::Document& document : documents)
+    for (const topology::ElementId net : elementsNamed(document, "net"))
+      if (const std::string* dev = document.attribute(net, "dev")) visit(document, net, std::string(*dev));
+}
+
+// A network device reaches memory of GPUs if all ranks say so: one on a host device has no GPU, and settings may differ. In the fused
+// description, elements that differ in an attribute would be two devices.
+void agreeOnGdr(std::vector<topology::Document>& documents) {
+  std::set<std::string> without;
+  eachNet(documents,
+          [&](const topology::Document& document, topology::ElementId net, const std::string& dev) {
+            const std::string* gdr = document.attribute(net, "gdr");
+            if (gdr != nullptr && *gdr == "0") without.insert(dev);
+          });
+  eachNet(documents, [&](topology::Document& document, topology::ElementId net, const std::string& dev) {
+    if (without.contains(dev)) document.set(net, "gdr", "0");
+  });
+}
+
+}  // namespace
+
 topology::Document fuseDescriptions(std::span<const std::string> xmls) {
   std::vector<topology::Document> documents;
   for (std::size_t i = 0; i < xmls.size(); ++i)
     documents.push_back(topology::parseTopology(xmls[i], fmt::format("(local rank {})", i)));
+  agreeOnGdr(documents);
   return topology::fuse(documents);
 }
 

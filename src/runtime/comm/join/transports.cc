@@ -76,7 +76,7 @@ transport::QueueNic nicOf(const connect::NetChoice& choice, const plan::Plan& pl
   transport::QueueNic nic(plan.job().view(rank).system->net(end.net).dev);
   const connect::NetChoice::DirectAccess access = choice.directAccess(rank, end.net, direction);
   nic.gdr = access.gdr;
-  nic.flush = access.flush;
+  nic.flush = access.flush && direction == paths::Direction::kReceive;
   return nic;
 }
 

@@ -18,6 +18,8 @@ NetConnection::NetConnection(const ConnectionRequest& request, const Peer& peer,
       request_(request),
       lower_(sessions.rank() < request.peer),
       context_(std::move(context)),
+      sendEnds_(optionsOf(request.sends)),
+      receiveEnds_(optionsOf(request.receives)),
       channel_(sessions.with(peer), {request.purpose, ChannelKind::kNet}) {
   if (sessions.isLocal(peer)) return;
   own_ = sessions.address();
@@ -53,30 +55,32 @@ bool NetConnection::advance() {
   return phase_ == Phase::kReady;
 }
 
-int NetConnection::deviceOf(const QueueNic& nic) const {
-  return std::max(nic.device, 0) % context_->network->deviceCount();
-}
-
 // The description of the machine may promise more than the network can do.
-bool NetConnection::usesGdr(const QueueNic& nic) const {
-  return nic.gdr && context_->device != nullptr &&
-         (context_->network->properties(deviceOf(nic)).pointers & context_->device->pointers()) != 0;
-}
-
-NetQueueMemory NetConnection::memoryOf(const QueueNic& nic) const {
-  return NetQueueMemory(context_->stepBytes, usesGdr(nic) ? context_->device : nullptr);
-}
-
 NetEndOptions NetConnection::optionsOf(const QueueNic& nic) const {
-  const NetProperties properties = context_->network->properties(deviceOf(nic));
-  return {.pointers = properties.pointers, .flush = nic.flush || properties.forceFlush};
+  NetEndOptions end{.device = std::max(nic.device, 0) % context_->network->deviceCount()};
+  const NetProperties properties = context_->network->properties(end.device);
+  end.pointers = properties.pointers;
+  end.flush = nic.flush || properties.forceFlush;
+  end.gdr = nic.gdr && context_->device != nullptr && (!end.flush || properties.flushes) &&
+            (properties.pointers & context_->device->pointers()) != 0;
+  return end;
+}
+
+std::vector<NetEndOptions> NetConnection::optionsOf(std::span<const QueueNic> nics) const {
+  std::vector<NetEndOptions> ends;
+  for (const QueueNic& nic : nics) ends.push_back(optionsOf(nic));
+  return ends;
+}
+
+NetQueueMemory NetConnection::memoryOf(const NetEndOptions& end) const {
+  return NetQueueMemory(context_->stepBytes, end.gdr ? context_->device : nullptr);
 }
 
 // Returns whether each send can share a link with the receive of its number.
 bool NetConnection::pairsQueues() const {
-  for (std::size_t i = 0; i < std::min(request_.sends.size(), request_.receives.size()); ++i) {
-    const int device = deviceOf(request_.sends[i]);
-    if (device != deviceOf(request_.receives[i]) || !context_->network->properties(device).bidirectional)
+  for (std::size_t i = 0; i < std::min(sendEnds_.size(), receiveEnds_.size()); ++i) {
+    const int device = sendEnds_[i].device;
+    if (device != receiveEnds_[i].device || !context_->network->properties(device).bidirectional)
       return false;
   }
   return true;
@@ -86,17 +90,16 @@ bool NetConnection::pairsQueues() const {
 // addresses over which it can monitor whether this host answers.
 void NetConnection::offer() {
   NetOffer offer;
-  for (const QueueNic& nic : request_.receives) {
-    const int device = deviceOf(nic);
-    receives_.push_back({device, optionsOf(nic), memoryOf(nic), context_->network->listen(device), {}});
+  for (const NetEndOptions& end : receiveEnds_) {
+    receives_.push_back({end, memoryOf(end), context_->network->listen(end.device), {}});
     offer.handles.push_back(receives_.back().listener->handle());
   }
   offer.sends = request_.sends.size();
   offer.stepBytes = context_->stepBytes;
   offer.pairsQueues = pairsQueues();
-  for (const auto* nics : {&request_.receives, &request_.sends})
-    for (const QueueNic& nic : *nics) {
-      const auto address = context_->network->address(deviceOf(nic));
+  for (const auto* ends : {&receiveEnds_, &sendEnds_})
+    for (const NetEndOptions& end : *ends) {
+      const auto address = context_->network->address(end.device);
       offer.addresses.push_back(address ? address->toWire() : sockets::WireAddress{});
     }
   channel_.send(PeerMessage::kOffer, serialize(offer));
@@ -122,9 +125,9 @@ void NetConnection::monitorPaths(std::span<const sockets::WireAddress> addresses
     path->moved.push_back(sends ? &queue.control->head : &queue.control->tail);
   };
   for (std::size_t i = 0; i < sends_.size(); ++i)
-    monitor(sends_[i].device, addresses[i], sends_[i].memory.queue(), true);
+    monitor(sends_[i].options.device, addresses[i], sends_[i].memory.queue(), true);
   for (std::size_t i = 0; i < receives_.size(); ++i)
-    monitor(receives_[i].device, addresses[sends_.size() + i], receives_[i].memory.queue(), false);
+    monitor(receives_[i].options.device, addresses[sends_.size() + i], receives_[i].memory.queue(), false);
 }
 
 // Returns whether the peer's host does not answer over one of the paths.
@@ -151,12 +154,11 @@ bool NetConnection::readOffer() {
   const std::vector<NetHandle>& handles = offer.handles;
   if (offer.pairsQueues && pairsQueues()) paired_ = std::min(handles.size(), receives_.size());
   for (std::size_t i = 0; i < handles.size(); ++i) {
-    const QueueNic& nic = request_.sends[i];
-    const int device = deviceOf(nic);
-    sends_.push_back({device, optionsOf(nic), memoryOf(nic), {}, {}});
+    const NetEndOptions& end = sendEnds_[i];
+    sends_.push_back({end, memoryOf(end), {}, {}});
     if (waitsForReverseLink(i)) continue;
     try {
-      sends_.back().connector = context_->network->call(device, handles[i]);
+      sends_.back().connector = context_->network->call(end.device, handles[i]);
     } catch (const Error& error) {
       throw Error(error.code(), "rank {}: {}", peer(), error.what());
     }
@@ -219,7 +221,7 @@ void NetConnection::makeEnds() {
   for (NetSendQueue& queue : sends_) {
     queue.connector.reset();
     // Users' buffers are not registered with the network.
-    const bool refers = !context_->network->properties(queue.device).needsRegistration;
+    const bool refers = !context_->network->properties(queue.options.device).needsRegistration;
     senders_.push_back(std::make_unique<SendEnd>(peer(), queue.memory.queue(), refers ? &memory_ : nullptr,
                                                  queue.pump.get()));
     context_->engine->add(*queue.pump);
@@ -232,9 +234,9 @@ void NetConnection::makeEnds() {
 }
 
 std::string NetConnection::via(QueueUse use, int queue) const {
-  const std::vector<QueueNic>& nics = use == QueueUse::kSend ? request_.sends : request_.receives;
-  const QueueNic& nic = nics.at(static_cast<std::size_t>(queue));
-  return fmt::format("NET/{}/{}{}", context_->network->name(), deviceOf(nic), usesGdr(nic) ? "/GDRDMA" : "");
+  const NetEndOptions& end =
+      (use == QueueUse::kSend ? sendEnds_ : receiveEnds_).at(static_cast<std::size_t>(queue));
+  return fmt::format("NET/{}/{}{}", context_->network->name(), end.device, end.gdr ? "/GDRDMA" : "");
 }
 
 // The state of the peer as far as the queues and paths show it, if the peer itself has not reported an end.

@@ -61,10 +61,9 @@ class NetConnection : public Connection {
   bool pathSilent();
   bool readOffer();
   bool pairsQueues() const;
-  int deviceOf(const QueueNic& nic) const;
-  bool usesGdr(const QueueNic& nic) const;
-  NetQueueMemory memoryOf(const QueueNic& nic) const;
   NetEndOptions optionsOf(const QueueNic& nic) const;
+  std::vector<NetEndOptions> optionsOf(std::span<const QueueNic> nics) const;
+  NetQueueMemory memoryOf(const NetEndOptions& end) const;
   // The higher rank connects the link that two queues share; the lower rank gets its sender from that.
   bool waitsForReverseLink(std::size_t send) const { return send < paired_ && lower_; }
   bool join();
@@ -80,9 +79,10 @@ class NetConnection : public Connection {
 
   const ConnectionRequest request_;
   const bool lower_;  // this rank is the lower one
+  const std::shared_ptr<NetContext> context_;
+  const std::vector<NetEndOptions> sendEnds_, receiveEnds_;
   // The addresses of the session, if it is over TCP: where it breaks, these paths need no monitor.
   std::optional<sockets::SocketAddress> own_, address_;
-  const std::shared_ptr<NetContext> context_;
   std::atomic<Phase> phase_{Phase::kMeeting};
   SessionChannel channel_;
 

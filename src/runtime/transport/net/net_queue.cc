@@ -39,13 +39,19 @@ NetQueueMemory::~NetQueueMemory() {
   if (queue_.control != nullptr) munmap(queue_.control, queue_.bytes);
 }
 
-// A network that takes both is given a DMA-BUF, as NCCL does.
+// A network that takes both is given a DMA-BUF, as NCCL does, if the driver makes one.
 NetMemory* NetQueueMemory::registerWith(NetLink& link, unsigned pointers) const {
   const std::size_t bytes = slotBytes(queue_.stepBytes);
   if (device_ == nullptr) return link.registerMemory(queue_.simple, bytes, kHostPointer);
   if ((pointers & device_->pointers() & kDmaBufPointer) != 0)
     if (const FileDescriptor dmaBuf = device_->dmaBufOf(queue_.simple, bytes))
       return link.registerDmaBuf(queue_.simple, bytes, dmaBuf.get());
+  if ((pointers & kCudaPointer) == 0)
+    throw Error(
+        ResultCode::kSystemError,
+        "the network takes memory of GPUs only as DMA-BUF, and the GPU's driver made none of {} bytes; "
+        "NCCL_NET_GDR_LEVEL=LOC leaves them in memory of the host",
+        bytes);
   return link.registerMemory(queue_.simple, bytes, kCudaPointer);
 }
 

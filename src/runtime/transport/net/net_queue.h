@@ -48,8 +48,10 @@ class NetQueueMemory {
   std::shared_ptr<std::byte> slots_;  // of the device
 };
 
-// The end of a queue as its pump sees it, beside the memory.
+// The end of a queue, beside its memory.
 struct NetEndOptions {
+  int device = 0;                    // of the network
+  bool gdr = false;                  // the slots are in the GPU's memory
   unsigned pointers = kHostPointer;  // the kinds of memory that the network takes
   bool flush = false;                // flush data that has arrived in memory of a GPU
 };
@@ -181,7 +183,6 @@ class NetReceivePump : public NetPump {
 // The queue's memory, and the objects that exist in turn: first the connector or listener of its link, then
 // the pump.
 struct NetSendQueue {
-  int device = 0;
   NetEndOptions options;
   NetQueueMemory memory;
   std::unique_ptr<NetConnector> connector;
@@ -189,7 +190,6 @@ struct NetSendQueue {
 };
 
 struct NetReceiveQueue {
-  int device = 0;
   NetEndOptions options;
   NetQueueMemory memory;
   std::unique_ptr<NetListener> listener;

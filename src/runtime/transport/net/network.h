@@ -56,6 +56,7 @@ struct NetProperties {
   bool needsRegistration = false;     // all memory of messages must be registered
   bool bidirectional = false;         // links have a reverse link (NetListener::reverseLink)
   bool forceFlush = false;            // iflush after every receive into a GPU
+  bool flushes = true;                // has iflush
   std::size_t maxBytes = 0;           // of one message
 };
 

@@ -15,6 +15,7 @@
 //   TEST_NET_FORCE_FLUSH=1    its devices ask for iflush after every receive; from version 9 on (0)
 //   TEST_NET_NO_HANDLES=1     handles of registered memory are null (0)
 //   TEST_NET_MISSING=1        there is no isend (0)
+//   TEST_NET_NO_FLUSH=1       there is no iflush (0)
 //
 // Faults of its network that reduces:
 //

@@ -192,6 +192,7 @@ abi::Net<V> table() {
   t.closeRecv = closeComm;
   t.closeListen = closeListen;
   if (fault("TEST_NET_MISSING") != 0) t.isend = nullptr;
+  if (fault("TEST_NET_NO_FLUSH") != 0) t.iflush = nullptr;
   return t;
 }
 
