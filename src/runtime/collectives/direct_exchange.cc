@@ -89,8 +89,8 @@ transport::WaysBySize& DirectExchange::timedWays() {
   return *ways;
 }
 
-// All ranks hear the same in the same operation. As long as such an operation is read, each hears more with every one; a staged one
-// that not all see is soon followed by a meeting of all if the way has changed, as it may have been changed for a trial.
+// All ranks hear it in the same operation. Every operation that is read lets them hear again. A staged Broadcast or Reduce does not: the
+// next of their meetings would come after 64 of these. When staging has just begun, it comes soon, as this may be a trial.
 void DirectExchange::hear(bool reads) {
   if (told().reads && !reads) told().unasked = kRetryInterval - kSoon;
   told().reads = reads;

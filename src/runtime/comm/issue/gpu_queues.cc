@@ -156,7 +156,8 @@ std::uint64_t* GpuQueues::newStep() {
   return reinterpret_cast<std::uint64_t*>(steps_.back().data()) + usedSteps_++;
 }
 
-// Where the transport has it at first: in the host's memory, or with slots in the GPU's (net/device_memory.h). Both ends of a queue of GPUs begin with step 0, as hosts never use them.
+// At first the queue is where the transport has it: in the host's memory, or with slots in the GPU's (net/device_memory.h). Both ends of
+// a queue of GPUs begin with step 0, as hosts never use them.
 template <typename QueueSide>
 GpuQueues::End& GpuQueues::find(const QueueSide& side) {
   End& end = ends_[&side];

@@ -110,8 +110,8 @@ bool LaunchTask::compareCalls() {
   return progress != Progress::kWouldBlock;
 }
 
-// Checked mode: a kernel runs while calls are compared, and ends as all have if they differ. Kernels of several launches may run by
-// then, but all ranks compare these in their order. Returns whether anything moved.
+// Checked mode: compares calls while the kernel runs. If they differ, the launches fail, which ends their kernels. Kernels of several
+// launches may run at the same time, so each launch compares in its turn. Returns whether anything moved.
 bool LaunchTask::compareBesideKernel() noexcept {
   if (compared_ || launches_.failed() || !launches_.isTurn(number_)) return false;
   try {
