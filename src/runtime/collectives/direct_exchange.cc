@@ -325,7 +325,10 @@ DirectExchange::Outcome DirectExchange::work() {
   const bool last = way_ == Way::kBatched ? batched_.piece()
                     : way_ == Way::kRead  ? reading_.piece(meeting_)
                                           : mapped_.piece();
-  return last ? Outcome::kDone : Outcome::kAdvanced;
+  if (!last) return Outcome::kAdvanced;
+  // A rank that gives up waits for the others' visits, but not for ever: only the buffers of ranks that are still present held
+  // what was read.
+  return meeting_.othersArePresent() ? Outcome::kDone : Outcome::kWouldBlock;
 }
 
 }  // namespace xylem::collectives

@@ -10,7 +10,7 @@ namespace xylem::collectives {
 namespace {
 
 // The piece of each thread. After each piece the executor looks whether all ranks are still present.
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 // Data of all other ranks together, which stays in a core's second-level cache between being read and being reduced.
 constexpr std::size_t kScratchBytes = std::size_t{128} << 10;
 constexpr std::size_t kLine = 64;

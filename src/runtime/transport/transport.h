@@ -114,8 +114,8 @@ class Connection {
   int peer_;
 };
 
-// How long a rank that gives up waits until its peers no longer use its buffers. A peer copies at most 1 MiB
-// at a time, which takes about 100 us unless it loses its core meanwhile.
+// How long a rank that gives up waits until its peers no longer use its buffers. A peer copies at most 4 MiB
+// at a time, which takes less than a millisecond unless it loses its core meanwhile.
 constexpr std::chrono::seconds kReleaseTime{5};
 // How long it tries to tell them why, if their connections do not take the message at once.
 constexpr std::chrono::milliseconds kAbortTime{100};

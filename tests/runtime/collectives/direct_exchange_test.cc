@@ -244,7 +244,7 @@ TEST_P(DirectExchangeOf, SumsOfBfloat16RoundOnce) {
 // Blocks of these sizes are read, others are staged.
 TEST_P(DirectExchangeOf, BlocksAreReadThroughTheKernelWhereThatIsChosen) {
   const auto choices = transport::CopyChoices::fromText(
-      "block_read_from=40000,block_read_up_to=2400001,reduce_read_from=80000,reduce_read_up_to=1000000");
+      "block_read_from=40000,block_read_up_to=4400001,reduce_read_from=80000,reduce_read_up_to=1000000");
   const int others = GetParam() - 1;
   ExchangeJob job(GetParam(), Reach::kRead, false, choices);
   unsigned seed = 1;
@@ -263,8 +263,8 @@ TEST_P(DirectExchangeOf, BlocksAreReadThroughTheKernelWhereThatIsChosen) {
   EXPECT_EQ(readsBy(Function::kAllReduce, 10000), 2 * (others + 1) * others);
   EXPECT_GT(readsBy(Function::kReduceScatter, 10000), 0);
   EXPECT_EQ(readsBy(Function::kReduce, 10000), others == 1 ? 1 : 0);
-  EXPECT_EQ(readsBy(Function::kBroadcast, 300000), 3 * others);  // pieces of 1 MiB
-  EXPECT_EQ(readsBy(Function::kBroadcast, 300001), 0);
+  EXPECT_EQ(readsBy(Function::kBroadcast, 550000), 2 * others);  // pieces of 4 MiB
+  EXPECT_EQ(readsBy(Function::kBroadcast, 550001), 0);
   EXPECT_EQ(readsOf([&] { runAllToAll(job, 5001, seed++); }), (others + 1) * others);
 }
 
@@ -321,6 +321,24 @@ TEST(DirectExchange, BuffersOfWhoHasWithdrawnAreLeftAlone) {
     EXPECT_FALSE(job.mailbox(rank).visits());
   }
   EXPECT_EQ(buffers, before);
+}
+
+// The rank that reads may have been stopped in the middle, for longer than the other one waits.
+TEST(DirectExchange, WhatWasReadWhileARankWithdrewIsNoResult) {
+  transport::CopyChoices choices;
+  choices.blockReadUpTo = std::uint64_t{1} << 40;
+  ExchangeJob job(2, Reach::kRead, false, choices);
+  Buffers buffers = buffersOf(2, 60000);
+  for (int rank = 0; rank < 2; ++rank) {
+    DirectWork work = sumOf(buffers[static_cast<std::size_t>(rank)], 2);
+    work.function = Function::kBroadcast;
+    work.root = 1;
+    job[rank].start(work);
+  }
+  job.whileRead([&] { job.mailbox(1).withdraw(); });
+  EXPECT_THAT(job.finish(1), Each(Outcome::kWouldBlock));
+  EXPECT_EQ(job.reads(), 1);
+  EXPECT_EQ(job[0].waitsFor(), 1);
 }
 
 TEST(DirectExchange, DifferentCallsAreNamed) {

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <random>
 #include <vector>
@@ -29,6 +30,7 @@ class HereMemory final : public transport::PeerMemory {
   bool peerReads() const override { return reach_ != Reach::kNone; }
   void read(const transport::StepNote& note, std::byte* out) override {
     ++reads;
+    whileRead();
     std::memcpy(out, reinterpret_cast<const void*>(note.address), note.bytes);
   }
   std::byte* at(const transport::BufferPlace& place, std::size_t) override {
@@ -36,6 +38,7 @@ class HereMemory final : public transport::PeerMemory {
   }
 
   std::atomic<int> reads{0};  // calls of read()
+  std::function<void()> whileRead = [] {};
 
  private:
   Reach reach_;
@@ -60,6 +63,8 @@ class ExchangeJob {
   int ranks() const { return static_cast<int>(exchanges_.size()); }
   // How often a rank has read another one's memory through the kernel.
   int reads() const { return memory_.reads; }
+  // Called while a rank reads another one's memory so.
+  void whileRead(std::function<void()> call) { memory_.whileRead = std::move(call); }
   transport::Mailbox& mailbox(int rank) { return *boards_[static_cast<std::size_t>(rank)]; }
   collectives::DirectExchange& operator[](int rank) { return *exchanges_[static_cast<std::size_t>(rank)]; }
 

@@ -291,6 +291,7 @@ TEST(Queue, WithAPumpAllProtocolsLieInSlots) {
 // The peer's memory is ours. `direct`: the reader may read it in place; otherwise it must copy.
 class SameMemory : public PeerMemory {
  public:
+  std::function<void()> whileRead = [] {};  // while it copies
   explicit SameMemory(bool direct) : direct_(direct) {}
   bool locate(const std::byte* data, std::size_t, bool, StepNote& note) override {
     note.region = 1;
@@ -302,6 +303,7 @@ class SameMemory : public PeerMemory {
   }
   void read(const StepNote& note, std::byte* out) override {
     std::memcpy(out, reinterpret_cast<const std::byte*>(note.address), note.bytes);
+    whileRead();
   }
 
  private:
@@ -354,6 +356,26 @@ TEST(Queue, AWriterThatWithdrawsIsReadNoMoreAndKnowsWhoStillReads) {
   EXPECT_EQ(receiver.peek(Protocol::kSimple, data.size()), nullptr);
   EXPECT_FALSE(receiver.take(Protocol::kSimple, out.data(), out.size()));
   EXPECT_FALSE(sender.beingRead());
+}
+
+// The reader may have been stopped in the middle, for longer than the writer waits.
+TEST(Queue, WhatWasReadWhileTheWriterWithdrewIsNotTaken) {
+  for (const bool peeks : {true, false}) {
+    OwnedQueue owned(1 << 20);
+    SameMemory memory(false);
+    SendEnd sender(1, owned.queue, &memory);
+    RecvEnd receiver(0, owned.queue, &memory);
+    memory.whileRead = [&] { sender.withdraw(); };
+    const std::vector<std::byte> data = pattern(32 << 10, 1);
+    std::vector<std::byte> out(data.size());
+    ASSERT_TRUE(sender.share(Protocol::kSimple, data.data(), data.size()));
+    if (peeks)
+      EXPECT_EQ(receiver.peek(Protocol::kSimple, data.size()), nullptr);
+    else
+      EXPECT_FALSE(receiver.take(Protocol::kSimple, out.data(), out.size()));
+    EXPECT_FALSE(sender.beingRead());
+    EXPECT_FALSE(sender.drained());
+  }
 }
 
 TEST(Queue, LittleIsCopiedEvenWhenShared) {

@@ -100,12 +100,12 @@ std::byte* LocalPeerMemory::at(const BufferPlace& place, std::size_t bytes) {
 }
 
 void LocalPeerMemory::read(const StepNote& note, std::byte* out) {
-  const bool all = readProcess(reach_.process, note.address, out, note.bytes);
+  if (readProcess(reach_.process, note.address, out, note.bytes)) return;
   const int error = errno;
-  // A peer that gives up says so before it reuses its memory, so the bytes are valid only if it has not.
+  // A peer that gave up before its process ended has said why.
   if (const PeerNews news = session_.news(); news.state == PeerState::kAborted)
     throw Error(ResultCode::kRemoteError, "{}", news.text);
-  if (!all) throwUnreachable("read", note.bytes, error);
+  throwUnreachable("read", note.bytes, error);
 }
 
 void LocalPeerMemory::throwUnreachable(const char* what, std::size_t bytes, int error) const {

@@ -45,7 +45,8 @@ class PeerMemory {
   virtual std::size_t streamsFrom() const { return kStreamedMessage; }
   // True if the peer can read any memory of this rank, directly or through the kernel.
   virtual bool peerReads() const { return false; }
-  // Copies the payload of a note of the peer. Throws Error (ncclRemoteError) if the peer is gone.
+  // Copies the payload of a note of the peer. The caller looks afterwards whether the peer has withdrawn: one that has waits for
+  // readers, but not for ever. Throws Error (ncclRemoteError) if the peer is gone.
   virtual void read(const StepNote& note, std::byte* out) = 0;
 };
 

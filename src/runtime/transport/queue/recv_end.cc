@@ -48,15 +48,20 @@ bool RecvEnd::beginRead() {
   return false;
 }
 
+// A writer that gives up waits for its readers, but not for ever.
+bool RecvEnd::hasRead() {
+  endRead();
+  return queue_.control->withdrawn.load(std::memory_order_acquire) == 0;
+}
+
 const std::byte* RecvEnd::fetch(const StepNote& note) {
   if (fetched_ != nullptr) return fetched_;  // an earlier peek at the same step
   if (!beginRead()) return nullptr;
   if (const std::byte* data = memory_->reach(note)) return data;
   std::byte* const out = staging_.get(largestStep_);
   memory_->read(note, out);
-  fetched_ = out;
-  endRead();
-  return out;
+  if (!hasRead()) return nullptr;
+  return fetched_ = out;
 }
 
 bool RecvEnd::copy(const StepNote& note, std::byte* out, std::size_t whole, const CopySharing* sharing) {
@@ -75,8 +80,7 @@ bool RecvEnd::copy(const StepNote& note, std::byte* out, std::size_t whole, cons
     copyStretch(0, note.bytes);
   else
     sharing->share(note.bytes, std::ref(copyStretch));  // a reference needs no allocation
-  endRead();
-  return true;
+  return hasRead();
 }
 
 void RecvEnd::received(std::size_t whole, std::chrono::nanoseconds time) {
@@ -103,8 +107,8 @@ std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t le
   if (const std::size_t expected = std::min(left + taken_, kMaxPieceBytes); whole != expected)
     throwMismatch(whole, expected);
   StepNote part = *note;
-  const std::size_t bytes =
-      std::min(whole - taken_, kMaxCopyBytes * (sharing == nullptr ? 1 : sharing->threads()));
+  const std::size_t most = lastRegion_ == StepNote::kAddress ? kMaxReadBytes : kMaxCopyBytes;
+  const std::size_t bytes = std::min(whole - taken_, most * (sharing == nullptr ? 1 : sharing->threads()));
   part.bytes = static_cast<std::uint32_t>(bytes);
   part.address += taken_;
   if (!copy(part, out, whole, sharing)) return 0;
