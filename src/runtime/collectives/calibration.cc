@@ -296,8 +296,10 @@ class Calibrator {
 
  private:
   using Way = std::function<void(std::size_t bytes, int side)>;
+  static constexpr int kInARow = 3;
 
-  // All ways of an operation, at each size; those of one size take turns, so that a disturbance meets all of them.
+  // All ways of an operation, at each size; those of one size take turns, so that a disturbance meets all of them. A turn is several
+  // times in a row: after anything else the kernel takes up to twice as long for what it has not read of late.
   std::vector<TimedWays> time(const char* operation, const std::vector<std::string>& names,
                               const std::vector<Way>& ways, std::span<const std::uint64_t> sizes,
                               int operations = 1) {
@@ -307,8 +309,9 @@ class Calibrator {
           all.emplace_back(TimedWays{operation, names, bytes, std::vector<double>(ways.size(), INFINITY)});
       for (int repeat = 0; repeat < effort_.repeats; ++repeat)
         for (std::size_t way = 0; way < ways.size(); ++way)
-          timed.microseconds[way] = std::min(
-              timed.microseconds[way], sides_.time([&](int side) { ways[way](bytes, side); }) / operations);
+          for (int again = 0; again < kInARow; ++again)
+            timed.microseconds[way] = std::min(
+                timed.microseconds[way], sides_.time([&](int side) { ways[way](bytes, side); }) / operations);
       if (Clock::now() >= end_) break;
     }
     return all;

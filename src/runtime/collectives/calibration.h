@@ -36,7 +36,7 @@ struct Calibration {
 
 struct CalibrationEffort {
   std::chrono::milliseconds time{100};  // when it runs out, the rest is not measured
-  int repeats = 4;
+  int repeats = 2;                      // turns of each way
   bool large = false;  // with sizes that are larger than the caches: a tenth of a second per repeat
 };
 

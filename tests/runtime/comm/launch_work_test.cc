@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace xylem::comm {
@@ -105,6 +106,29 @@ TEST(LaunchWork, TellsTheObserverOfItemsWithAnEvent) {
   }
   EXPECT_EQ(runToEnd(work, &observed), Progress::kDone);
   EXPECT_THAT(observed.seen, ElementsAre("start AllReduce", "end AllReduce", "start Reduce", "end Reduce"));
+}
+
+// Receives are timed from their start: it is that of the launch, whatever is sent before them.
+TEST(LaunchWork, SendsAndReceivesStartBeforeAnyOfThemMovesData) {
+  LaunchWork work;
+  Copies first(8), second(8), third(8);
+  Observed observed;
+  int event = 0;
+  for (auto& [copies, function, queue] : {std::tuple{&first, Function::kSend, 0},
+                                          {&second, Function::kRecv, 1},
+                                          {&third, Function::kSend, 1}}) {
+    WorkItem& item = work.add(work.transferQueue(static_cast<std::size_t>(queue)));
+    item.function = function;
+    item.path = copies->path();
+    item.event = &event;
+  }
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(runToEnd(work, &observed), Progress::kDone);
+    EXPECT_THAT(observed.seen,
+                ElementsAre("start Send", "start Recv", "end Send", "end Recv", "start Send", "end Send"));
+    observed.seen.clear();
+    work.restart([](WorkItem&) {});
+  }
 }
 
 TEST(LaunchWork, ReadsScalarsWhenTheItemStarts) {

@@ -8,6 +8,14 @@ namespace xylem::comm {
 
 using device::Progress;
 
+namespace {
+
+bool isObserved(const WorkItem& item, const ItemObserver* observer) {
+  return item.event != nullptr && observer != nullptr;
+}
+
+}  // namespace
+
 bool TransferPath::goOnConnecting() {
   if (!connection->advance()) return false;
   if (sends)
@@ -25,21 +33,26 @@ Progress Executor::step(WorkItem& item, ItemObserver* observer) {
 Progress Executor::stepQueues(WorkItem& item, ItemObserver* observer) {
   auto* const programs = std::get_if<ProgramPath>(&item.path);
   auto* const transfer = std::get_if<TransferPath>(&item.path);
-  const bool observed = item.event != nullptr && observer != nullptr;
-  if (!started_) {
-    if (transfer != nullptr && !isReady(item, *transfer)) return Progress::kWouldBlock;
-    if (observed) observer->started(item);
-    if (transfer != nullptr)
-      transfer_.start(transfer->work);
-    else
-      startPrograms(item, *programs);
+  if (transfer != nullptr) {
+    start(item, *transfer, observer);
+    if (!started_) return Progress::kWouldBlock;
+  } else if (!started_) {
+    if (isObserved(item, observer)) observer->started(item);
+    startPrograms(item, *programs);
     started_ = true;
   }
   const Progress progress = transfer != nullptr ? transfer_.step() : stepPrograms(*programs);
   if (progress != Progress::kDone) return progress;
   started_ = false;
-  if (observed) observer->ended(item);
+  if (isObserved(item, observer)) observer->ended(item);
   return Progress::kDone;
+}
+
+void Executor::start(WorkItem& item, TransferPath& path, ItemObserver* observer) {
+  if (started_ || !isReady(item, path)) return;
+  if (isObserved(item, observer)) observer->started(item);
+  transfer_.start(path.work);
+  started_ = true;
 }
 
 // Whether the transfer has its queue and, in checked mode, fits that of its peer.

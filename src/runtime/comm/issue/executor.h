@@ -26,6 +26,8 @@ class Executor {
   // Starts the item, unless it has started, and goes on as far as possible without waiting. An item that
   // waits for its connection has not started. `observer`: null if there is none.
   device::Progress step(WorkItem& item, ItemObserver* observer);
+  // Starts a send or receive whose connection is there, and moves nothing yet.
+  void start(WorkItem& item, TransferPath& path, ItemObserver* observer);
   // After kWouldBlock: the rank that has to act first, or kNobody.
   int waitsFor(const WorkItem& item) const;
   // Forgets the item that it was given last.

@@ -30,6 +30,7 @@ void LaunchWork::clear() {
   queueOfChannel_.clear();
   queueOfTransfer_.clear();
   open_.clear();
+  begun_ = false;
 }
 
 int LaunchWork::newQueue() {
@@ -54,6 +55,11 @@ std::vector<collectives::DirectWork>& LaunchWork::newBatch() {
 }
 
 Progress LaunchWork::step(bool collectivesToo, ItemObserver* observer) {
+  // Sends and receives start together: how long a receive takes is then from the beginning of the launch, and counts what this rank
+  // copies for its sends, too.
+  if (!begun_)
+    for (WorkQueue* const queue : open_) queue->startTransfer(observer);
+  begun_ = true;
   bool advanced = false;
   for (std::size_t i = 0; i < open_.size();) {
     if (open_[i]->step(collectivesToo, observer, advanced)) {

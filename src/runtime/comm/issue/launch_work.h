@@ -41,6 +41,12 @@ class WorkQueue {
   // The next item; the caller fills in its path.
   WorkItem& add();
   std::span<WorkItem> items() { return {items_.data(), used_}; }
+  // Starts the first item if it is a send or receive.
+  void startTransfer(ItemObserver* observer) {
+    if (current_ == used_) return;
+    if (auto* const path = std::get_if<TransferPath>(&current().path))
+      executor_.start(current(), *path, observer);
+  }
   // Steps the items in turn and sets `advanced` if anything moved. Returns true once all are done.
   // `collectivesToo`: false while collectives may not start yet.
   bool step(bool collectivesToo, ItemObserver* observer, bool& advanced);
@@ -87,6 +93,7 @@ class LaunchWork {
   template <typename Change>
   void restart(Change&& change) {
     open_.clear();
+    begun_ = false;
     for (std::size_t i = 0; i < usedQueues_; ++i) {
       queues_[i]->restart(change);
       open_.push_back(queues_[i].get());
@@ -100,6 +107,7 @@ class LaunchWork {
   std::size_t usedQueues_ = 0;
   std::vector<int> queueOfChannel_, queueOfTransfer_;  // by channel and by key; -1: none
   std::vector<WorkQueue*> open_;
+  bool begun_ = false;
   std::vector<std::vector<collectives::DirectWork>> batches_;
   std::size_t usedBatches_ = 0;
 };

@@ -7,8 +7,11 @@ namespace xylem::transport {
 std::optional<WayChange> TwoWays::took(bool second, Time time) {
   if (second != this->second()) return {};
   if (trying_) {
-    if (++tries_ == 2 || (tries_ > 2 && time < tried_)) tried_ = time;
-    return tries_ == kTries ? decide() : std::nullopt;
+    if (++tries_ == 1) return {};
+    const bool shorter =
+        static_cast<double>(time.count()) < kStillShorter * static_cast<double>(tried_.count());
+    tried_ = tries_ == 2 ? time : std::min(tried_, time);
+    return tries_ == kMostTries || (tries_ >= kTries && !shorter) ? decide() : std::nullopt;
   }
   latest_[counted_++ % latest_.size()] = time;
   if (--untilTrial_ > 0) return {};
