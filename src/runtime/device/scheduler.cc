@@ -99,8 +99,9 @@ void Scheduler::enqueue(Stream& stream, Task& task, bool lasting) {
     stream.setWorker(worker);
   }
   latest = &stream;
+  if (lasting) stream.noteLong(std::chrono::steady_clock::now());
   stream.enqueue(task);
-  if (lasting)
+  if (lasting && !stream.awaitedSoon())
     worker->hurry();
   else
     worker->notify();
@@ -134,6 +135,7 @@ Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkSt
   }
   if (chosen == nullptr) return taken ? Helped::kTaken : Helped::kNothing;
   if (helper == Helper::kPolling) chosen->notePolling();
+  if (helper == Helper::kWorker) chosen->noteLeft();
   const Progress progress = chosen->run();
   if (progress == Progress::kWouldBlock && checkStalls) chosen->checkStall();
   chosen->release();
@@ -146,6 +148,7 @@ Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkSt
 void Scheduler::wait(Stream& stream) {
   const std::uint64_t target = stream.enqueued();
   if (stream.finished() >= target) return;
+  stream.noteAwaited();
   const Attendance attendance(stream);
   Backoff backoff(policy());
   std::size_t turn = 0;
@@ -188,6 +191,7 @@ bool Scheduler::poll(Stream* stream) {
   const bool stalled = poller.backoff.takeStall();
   bool advanced = false;
   if (stream != nullptr && stream->pending()) {
+    stream->noteAwaited();
     if (poller.inLoop) stream->notePolling();
     if (stream->tryClaim()) {
       advanced = stream->run() != Progress::kWouldBlock;

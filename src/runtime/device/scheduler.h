@@ -83,7 +83,7 @@ class Scheduler {
   // The device's default stream, created on first use; it lives as long as the scheduler.
   Stream& defaultStream(int device);
 
-  // `lasting`: the task takes so long that waking a worker for it costs little.
+  // `lasting`: the task takes so long that waking a worker for it pays, if the program does not wait for the stream at once.
   void enqueue(Stream& stream, Task& task, bool lasting = false);
   // After enqueueing a very short task: runs it at once, if no other task is before it.
   void begin(Stream& stream) noexcept;

@@ -7,6 +7,9 @@
 namespace xylem::device {
 namespace {
 
+// A program that waits for its operations calls this much later at most, in Python too.
+constexpr std::chrono::microseconds kSoon{50};
+
 // How many calls of run() this thread is inside of.
 XYLEM_THREAD_LOCAL int runs = 0;
 
@@ -29,6 +32,19 @@ void Stream::enqueue(Task& task) noexcept {
     task.next_ = newest;
   } while (
       !incoming_.compare_exchange_weak(newest, &task, std::memory_order_seq_cst, std::memory_order_relaxed));
+}
+
+void Stream::noteLong(std::chrono::steady_clock::time_point now) noexcept {
+  std::int64_t none = 0;
+  longSince_.compare_exchange_strong(none, now.time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+void Stream::awaited(bool byProgram) noexcept {
+  using Clock = std::chrono::steady_clock;
+  const std::int64_t since = longSince_.exchange(0, std::memory_order_relaxed);
+  if (since == 0) return;  // another thread was faster
+  const bool soon = byProgram && Clock::now().time_since_epoch() - Clock::duration(since) < kSoon;
+  awaitedSoon_.store(soon, std::memory_order_relaxed);
 }
 
 // Moves the enqueued tasks, which form a list with the newest first, to the empty list `front_`, the oldest

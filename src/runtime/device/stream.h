@@ -10,6 +10,7 @@
 // worker. The scheduler decides which (runtime/device/scheduler.h).
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -61,6 +62,17 @@ class Stream {
   void attend() noexcept { waiters_.fetch_add(1, std::memory_order_relaxed); }
   void leave() noexcept { waiters_.fetch_sub(1, std::memory_order_relaxed); }
   bool attended() const noexcept { return waiters_.load(std::memory_order_relaxed) > 0; }
+  // Long tasks: a worker is woken for them, unless a thread came for the stream at once when it was given such tasks the last time.
+  // Waking one takes a core away from ranks for some ten microseconds.
+  void noteLong(std::chrono::steady_clock::time_point now) noexcept;
+  bool awaitedSoon() const noexcept { return awaitedSoon_.load(std::memory_order_relaxed); }
+  // A thread has come for the stream, to wait or to ask; or a worker runs it, as none has come.
+  void noteAwaited() noexcept {
+    if (longSince_.load(std::memory_order_relaxed) != 0) awaited(true);
+  }
+  void noteLeft() noexcept {
+    if (longSince_.load(std::memory_order_relaxed) != 0) awaited(false);
+  }
   // A thread that asks again and again whether the stream is done, and runs it each time, says so. The device's
   // worker leaves the stream to it, for one look.
   void notePolling() noexcept { polled_.store(true, std::memory_order_relaxed); }
@@ -69,6 +81,7 @@ class Stream {
   }
 
  private:
+  void awaited(bool byProgram) noexcept;
   void fetch() noexcept;
   void finishFront(const Error* error) noexcept;
 
@@ -78,6 +91,9 @@ class Stream {
   std::atomic<std::uint64_t> enqueued_{0};
   std::atomic<int> waiters_{0};
   std::atomic<bool> polled_{false};
+  std::atomic<std::int64_t> longSince_{
+      0};  // when the first long task came that no thread has come for; 0: there is none
+  std::atomic<bool> awaitedSoon_{false};
   std::atomic<Worker*> worker_{nullptr};
   // Written by the thread that has the claim.
   alignas(64) std::atomic<bool> claimed_{false};

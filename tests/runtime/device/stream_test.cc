@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -92,6 +93,27 @@ TEST(Stream, AFailingTaskEndsAloneAndItsErrorIsKept) {
   EXPECT_FALSE(stream.takeError());
 }
 
+TEST(Stream, KnowsWhetherTheProgramComesAtOnceForLongTasks) {
+  Stream stream(0);
+  const auto now = [] { return std::chrono::steady_clock::now() + std::chrono::minutes(1); };
+  EXPECT_FALSE(stream.awaitedSoon());
+  stream.noteAwaited();
+  EXPECT_FALSE(stream.awaitedSoon()) << "there was no long task";
+  stream.noteLong(now());
+  stream.noteAwaited();
+  EXPECT_TRUE(stream.awaitedSoon());
+  stream.noteLeft();
+  EXPECT_TRUE(stream.awaitedSoon()) << "there was no long task";
+  stream.noteLong(now());
+  stream.noteLeft();
+  EXPECT_FALSE(stream.awaitedSoon());
+  // The first of several counts.
+  stream.noteLong(std::chrono::steady_clock::now() - std::chrono::seconds(1));
+  stream.noteLong(now());
+  stream.noteAwaited();
+  EXPECT_FALSE(stream.awaitedSoon());
+}
+
 TEST(Scheduler, WhoeverWaitsRunsTheTasks) {
   OwnedStream stream(0);
   std::thread::id ranOn;
@@ -175,6 +197,20 @@ TEST(Scheduler, AWorkerRunsWhatNobodyWaitsFor) {
     Scheduler::instance().enqueue(stream.get(), task);
     while (!task.finished.load(std::memory_order_acquire)) std::this_thread::yield();
   }
+}
+
+TEST(Scheduler, AWorkerRunsLongTasksEvenIfTheProgramUsedToWaitForThem) {
+  Scheduler scheduler;
+  Stream stream(0);
+  scheduler.attach(stream);
+  stream.noteLong(std::chrono::steady_clock::now() + std::chrono::minutes(1));
+  stream.noteAwaited();
+  ASSERT_TRUE(stream.awaitedSoon());
+  TestTask task([] { return Progress::kDone; });
+  scheduler.enqueue(stream, task, true);
+  while (!task.finished) std::this_thread::yield();
+  EXPECT_FALSE(stream.awaitedSoon());
+  scheduler.detach(stream);
 }
 
 TEST(Scheduler, OneThreadDrivesStreamsThatWaitForEachOther) {
