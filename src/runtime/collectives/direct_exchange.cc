@@ -237,7 +237,7 @@ bool DirectExchange::findBuffers() {
 bool DirectExchange::post() {
   const bool staged = way_ == Way::kStaged;
   if (staged && !staged_.posts()) return true;
-  const std::size_t slots = staged                  ? transport::stagingAreasFor(staged_.stagingBytes())
+  const std::size_t slots = staged                  ? staged_.stagingAreas()
                             : way_ == Way::kBatched ? transport::stagingAreasFor(batched_.stagingBytes())
                                                     : transport::kMailboxSlots;
   if (!meeting_.slotIsFree(slots)) return false;

@@ -61,7 +61,9 @@ class Meeting {
   // This rank's descriptor, and its staging area for `bytes` of data. The others poll the descriptor: it is
   // written at once, after the data.
   transport::Descriptor& mine() { return mailbox_.slot(number_); }
-  std::byte* staging(std::size_t bytes) { return mailbox_.stagingArea(number_, bytes); }
+  std::byte* staging(std::size_t bytes, bool oneWay = false) {
+    return mailbox_.stagingArea(number_, bytes, oneWay);
+  }
   std::byte* nextStaging(std::size_t bytes) { return mailbox_.stagingArea(number_ + 1, bytes); }
   transport::Descriptor& nextMine() { return mailbox_.slot(number_ + 1); }
   void publish() { mine().number.store(number_, std::memory_order_release); }
@@ -70,8 +72,8 @@ class Meeting {
   // it awaited.
   const transport::Descriptor& of(int rank) const { return mailboxOf(rank).slot(number_); }
   const transport::Descriptor& nextOf(int rank) const { return mailboxOf(rank).slot(number_ + 1); }
-  const std::byte* stagingOf(int peer, std::size_t bytes) const {
-    return mailboxOf(peer).stagingArea(number_, bytes);
+  const std::byte* stagingOf(int peer, std::size_t bytes, bool oneWay = false) const {
+    return mailboxOf(peer).stagingArea(number_, bytes, oneWay);
   }
 
   // True once all ranks for which `awaits(rank)` holds have posted; `see(rank, descriptor)` is called once

@@ -12,6 +12,10 @@ namespace {
 constexpr std::size_t kLine = 64;
 // A rank reduces this many bytes at a time, and copies the results on while they are in the first-level cache.
 constexpr std::size_t kShareBlock = std::size_t{16} << 10;
+// Data that goes one way is cut into four pieces, within these limits. More data has so many large pieces that these are copied in and
+// out at the same time, too.
+constexpr std::size_t kLeastPiece = std::size_t{32} << 10;
+constexpr std::size_t kMostCutSmall = std::size_t{512} << 10;
 
 }  // namespace
 
@@ -22,9 +26,13 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   shares_ = sharesWork(work.function, blockBytes(work), ranks);
   const std::size_t blocks =
       sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
+  const std::size_t block = blockBytes(work);
+  oneWay_ = isRooted(work.function) && !shares_ && block <= kMostCutSmall;
+  const std::size_t most =
+      oneWay_ ? std::min(mostStaged_, std::clamp(block / 4, kLeastPiece, transport::kOneWayStagingBytes))
+              : mostStaged_;
   maxPiece_ = work.count;
-  if (blockBytes(work) * blocks > mostStaged_)
-    maxPiece_ = mostStaged_ / blocks / kLine * kLine / work.reduction.elementBytes;
+  if (block * blocks > most) maxPiece_ = most / blocks / kLine * kLine / work.reduction.elementBytes;
   stagingBytes_ = bytes(maxPiece_) * blocks;
   staged_.resize(static_cast<std::size_t>(ranks));
   factors_.resize(static_cast<std::size_t>(ranks));
@@ -47,7 +55,7 @@ bool StagedExchange::writes() const {
 
 void StagedExchange::write(Meeting& meeting) {
   if (!writes()) return;
-  std::byte* const staging = meeting.staging(stagingBytes_);
+  std::byte* const staging = meeting.staging(stagingBytes_, oneWay_);
   distance_.write(stagingBytes_, [&](bool isNear) { writePiece(staging, isNear); });
 }
 
@@ -75,7 +83,7 @@ void StagedExchange::finish(Meeting& meeting) {
     // Descriptors of other ranks may be written just now.
     if (!awaits(rank)) continue;
     const auto r = static_cast<std::size_t>(rank);
-    staged_[r] = meeting.stagingOf(rank, stagingBytes_);
+    staged_[r] = meeting.stagingOf(rank, stagingBytes_, oneWay_);
     if (work_->scaled) factors_[r] = factorOf(*work_, meeting.of(rank));
   }
   if (!reduces(work_->function)) {

@@ -12,9 +12,10 @@
 //     meeting.next();
 //   }
 //
-// Data that does not fit into a staging area goes piece by piece. Little data is read by every rank that
-// needs the result. To reduce more data, each rank reduces its share of the elements in one stage and
-// collects the others' shares in another. Each stage is a meeting of its own.
+// Data that does not fit into a staging area goes piece by piece. Data that goes one way is cut into smaller pieces, so that a rank
+// copies one out while another rank copies the next one in. Little data is read by every rank that needs the result. To reduce more
+// data, each rank reduces its share of the elements in one stage and collects the others' shares in another. Each stage is a meeting
+// of its own.
 
 #include <algorithm>
 #include <chrono>
@@ -107,8 +108,8 @@ class StagedExchange {
   }
   bool done() const { return through_; }
   bool isFirstStage() const { return done_ == 0 && !collecting_; }
-  // The most that a rank writes into its staging area at once.
-  std::size_t stagingBytes() const { return stagingBytes_; }
+  // How many pieces can be under way.
+  std::size_t stagingAreas() const { return transport::stagingAreasFor(stagingBytes_, oneWay_); }
 
   // True if this rank posts in this stage: a broadcast has descriptors of its root alone.
   bool posts() const { return work_->function != Function::kBroadcast || rank_ == work_->root; }
@@ -150,11 +151,12 @@ class StagedExchange {
   const std::size_t mostStaged_;
   const DirectWork* work_ = nullptr;
   int rank_ = 0, ranks_ = 1;
-  bool shares_ = false;  // each rank reduces its share
-  std::size_t stagingBytes_ = 0;
-  std::size_t maxPiece_ = 0;  // elements
-  std::size_t done_ = 0;      // elements
-  bool collecting_ = false;   // the second stage of a piece
+  bool shares_ = false;           // each rank reduces its share
+  bool oneWay_ = false;           // the data is cut into small pieces
+  std::size_t stagingBytes_ = 0;  // the most that a rank writes into its staging area at once
+  std::size_t maxPiece_ = 0;      // elements
+  std::size_t done_ = 0;          // elements
+  bool collecting_ = false;       // the second stage of a piece
   bool through_ = true;
   std::vector<const std::byte*> staged_;  // by rank: staging areas of the ranks that this one awaits
   std::vector<Factor> factors_;           // by rank

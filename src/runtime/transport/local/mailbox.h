@@ -10,7 +10,7 @@
 // Operations are numbered from 1, alike on all ranks. The descriptor of operation s takes the slot of
 // operation s - kMailboxSlots, so no rank posts s before all others have left that operation. Staged data
 // works the same way, but there are fewer large staging areas, so that they stay in the caches: operation s
-// takes the area of operation s - stagingAreasFor(bytes).
+// takes the area of operation s - stagingAreasFor(bytes, oneWay).
 //
 // A rank that gives up withdraws its mailbox. Its buffers belong to it alone again once no other rank is
 // inside a Visit, which is the guard of a rank that uses others' buffers:
@@ -34,11 +34,15 @@ constexpr std::size_t kMediumStagingBytes = std::size_t{16} << 10;
 constexpr std::size_t kMediumStagingAreas = 4;
 constexpr std::size_t kLargeStagingBytes = std::size_t{256} << 10;
 constexpr std::size_t kLargeStagingAreas = 2;
+// Data that goes one way, from a root or to one, has more and smaller areas instead: the ranks that write run ahead.
+constexpr std::size_t kOneWayStagingBytes = std::size_t{64} << 10;
+constexpr std::size_t kOneWayStagingAreas = 8;
 // How many operations that stage this many bytes can be under way.
-constexpr std::size_t stagingAreasFor(std::size_t bytes) {
-  return bytes <= kSmallStagingBytes    ? kMailboxSlots
-         : bytes <= kMediumStagingBytes ? kMediumStagingAreas
-                                        : kLargeStagingAreas;
+constexpr std::size_t stagingAreasFor(std::size_t bytes, bool oneWay = false) {
+  return bytes <= kSmallStagingBytes              ? kMailboxSlots
+         : bytes <= kMediumStagingBytes           ? kMediumStagingAreas
+         : oneWay && bytes <= kOneWayStagingBytes ? kOneWayStagingAreas
+                                                  : kLargeStagingAreas;
 }
 
 // Where a buffer of another rank is.
@@ -86,19 +90,21 @@ struct Mailbox {
   alignas(64) std::atomic<std::uint32_t> visiting;
   alignas(4096) std::byte smallAreas[kMailboxSlots][kSmallStagingBytes];
   std::byte mediumAreas[kMediumStagingAreas][kMediumStagingBytes];
+  std::byte oneWayAreas[kOneWayStagingAreas][kOneWayStagingBytes];
   std::byte largeAreas[kLargeStagingAreas][kLargeStagingBytes];
 
   Descriptor& slot(std::uint64_t number) { return descriptors[number % kMailboxSlots]; }
   const Descriptor& slot(std::uint64_t number) const { return descriptors[number % kMailboxSlots]; }
   // Memory for `bytes` of staged data of an operation, at most kLargeStagingBytes.
-  std::byte* stagingArea(std::uint64_t number, std::size_t bytes) {
+  std::byte* stagingArea(std::uint64_t number, std::size_t bytes, bool oneWay = false) {
     if (bytes <= kInlineBytes) return slot(number).data;
     if (bytes <= kSmallStagingBytes) return smallAreas[number % kMailboxSlots];
-    return bytes <= kMediumStagingBytes ? mediumAreas[number % kMediumStagingAreas]
-                                        : largeAreas[number % kLargeStagingAreas];
+    if (bytes <= kMediumStagingBytes) return mediumAreas[number % kMediumStagingAreas];
+    if (oneWay && bytes <= kOneWayStagingBytes) return oneWayAreas[number % kOneWayStagingAreas];
+    return largeAreas[number % kLargeStagingAreas];
   }
-  const std::byte* stagingArea(std::uint64_t number, std::size_t bytes) const {
-    return const_cast<Mailbox*>(this)->stagingArea(number, bytes);
+  const std::byte* stagingArea(std::uint64_t number, std::size_t bytes, bool oneWay = false) const {
+    return const_cast<Mailbox*>(this)->stagingArea(number, bytes, oneWay);
   }
 
   void withdraw() noexcept { gaveUp.store(1, std::memory_order_seq_cst); }
