@@ -10,8 +10,10 @@ namespace {
 // After a buffer could not be mapped, one operation of this many tries to map buffers again, if the
 // operations in between do not tell.
 constexpr std::uint64_t kRetryInterval = 64;
-// The same after the way has changed from reading to staging: that may be a trial, which three operations take (TwoWays).
-constexpr std::uint64_t kSoon = 4;
+// The same after the way has changed from reading to staging, this many times: that may be a trial, which ends after four operations
+// that were timed, or after eight at most (TwoWays).
+constexpr std::uint64_t kSoon = 5;
+constexpr std::uint32_t kTimesSoon = 2;
 
 std::string textOf(const transport::Descriptor& descriptor) {
   if (descriptor.function == kBatchOfCollectives)
@@ -92,8 +94,11 @@ transport::WaysBySize& DirectExchange::timedWays() {
 // All ranks hear it in the same operation. Every operation that is read lets them hear again. A staged Broadcast or Reduce does not: the
 // next of their meetings would come after 64 of these. When staging has just begun, it comes soon, as this may be a trial.
 void DirectExchange::hear(bool reads) {
-  if (told().reads && !reads) told().unasked = kRetryInterval - kSoon;
+  if (told().reads && !reads) told().soon = kTimesSoon;
   told().reads = reads;
+  if (reads || told().soon == 0) return;
+  --told().soon;
+  told().unasked = kRetryInterval - kSoon;
 }
 
 void DirectExchange::start(const DirectWork& work) {

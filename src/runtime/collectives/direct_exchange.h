@@ -80,6 +80,7 @@ class DirectExchange {
   struct Told {
     bool reads = false;         // the next one
     std::uint32_t unasked = 0;  // operations that were staged since all ranks met
+    std::uint32_t soon = 0;     // how often they meet soon
   };
   std::size_t kindOf(const DirectWork& work) const;
   int tellerOf(const DirectWork& work) const;
