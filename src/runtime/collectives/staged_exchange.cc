@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kLine = 64;
 // A rank reduces this many bytes at a time, and copies the results on while they are in the first-level cache.
 constexpr std::size_t kShareBlock = std::size_t{16} << 10;
-// Data that goes one way is cut into four pieces, within these limits. More data has so many large pieces that these are copied in and
-// out at the same time, too.
+// Data that goes one way is cut into four pieces, within these limits. Large pieces of more data are copied in and out at the
+// same time, too.
 constexpr std::size_t kLeastPiece = std::size_t{32} << 10;
 constexpr std::size_t kMostCutSmall = std::size_t{512} << 10;
 

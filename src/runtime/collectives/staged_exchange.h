@@ -12,8 +12,8 @@
 //     meeting.next();
 //   }
 //
-// Data that does not fit into a staging area goes piece by piece. Data that goes one way is cut into smaller pieces, so that a rank
-// copies one out while another rank copies the next one in. Little data is read by every rank that needs the result. To reduce more
+// Data that does not fit into a staging area goes piece by piece. Up to half a MiB that goes one way is cut into smaller
+// pieces, so that a rank copies one out while another rank copies the next one in. Little data is read by every rank that needs the result. To reduce more
 // data, each rank reduces its share of the elements in one stage and collects the others' shares in another. Each stage is a meeting
 // of its own.
 
@@ -38,7 +38,7 @@ constexpr bool sharesWork(Function function, std::size_t blockBytes, int ranks) 
   return (function == Function::kAllReduce || (function == Function::kReduce && ranks > 2)) &&
          blockBytes * static_cast<std::size_t>(ranks - 1) > kMaxReadAtOnce;
 }
-// True if it takes one stage, in which no rank reads more than `most` bytes.
+// True if no rank reads more than `most` bytes, in one stage or, if the data goes one way, in several that no rank answers.
 constexpr bool readsAtMost(std::size_t most, Function function, std::size_t blockBytes, int ranks) {
   const auto others = static_cast<std::size_t>(ranks - 1);
   return blockBytes * (function == Function::kBroadcast ? 1 : others) <= most &&

@@ -7,7 +7,8 @@
 namespace xylem::collectives {
 namespace {
 
-// A step moves at most about this much with each thread, so that other tasks of the thread get their turn.
+// A step ends once about this much has moved, or what RecvEnd::takePiece takes at once, so that other tasks of the thread get their
+// turn.
 constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
 
 }  // namespace

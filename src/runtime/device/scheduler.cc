@@ -99,9 +99,9 @@ void Scheduler::enqueue(Stream& stream, Task& task, bool lasting) {
     stream.setWorker(worker);
   }
   latest = &stream;
-  if (lasting) stream.noteLong(std::chrono::steady_clock::now());
+  const bool hurries = lasting && stream.noteLong(std::chrono::steady_clock::now());
   stream.enqueue(task);
-  if (lasting && !stream.awaitedSoon())
+  if (hurries)
     worker->hurry();
   else
     worker->notify();
@@ -135,7 +135,10 @@ Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkSt
   }
   if (chosen == nullptr) return taken ? Helped::kTaken : Helped::kNothing;
   if (helper == Helper::kPolling) chosen->notePolling();
-  if (helper == Helper::kWorker) chosen->noteLeft();
+  if (helper == Helper::kWorker)
+    chosen->noteLeft();
+  else if (helper != Helper::kAsking)
+    chosen->noteAwaited();
   const Progress progress = chosen->run();
   if (progress == Progress::kWouldBlock && checkStalls) chosen->checkStall();
   chosen->release();
@@ -191,8 +194,10 @@ bool Scheduler::poll(Stream* stream) {
   const bool stalled = poller.backoff.takeStall();
   bool advanced = false;
   if (stream != nullptr && stream->pending()) {
-    stream->noteAwaited();
-    if (poller.inLoop) stream->notePolling();
+    if (poller.inLoop) {
+      stream->notePolling();
+      stream->noteAwaited();
+    }
     if (stream->tryClaim()) {
       advanced = stream->run() != Progress::kWouldBlock;
       if (!advanced && stalled) stream->checkStall();
@@ -203,7 +208,7 @@ bool Scheduler::poll(Stream* stream) {
   }
   if (!advanced && poller.triesLeft-- <= 0) {
     poller.triesLeft = 0;
-    const Helper helper = poller.inLoop ? Helper::kPolling : Helper::kWaiting;
+    const Helper helper = poller.inLoop ? Helper::kPolling : Helper::kAsking;
     advanced = helpOne(stream, -1, stalled, poller.turn, helper) == Helped::kAdvanced;
   }
   if (advanced)

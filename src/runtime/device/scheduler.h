@@ -110,8 +110,9 @@ class Scheduler {
   friend class Worker;
   // kTaken: there is work, but other threads have it. They may stop waiting for it at any time.
   enum class Helped { kAdvanced, kBlocked, kTaken, kNothing };
-  // On whose behalf a thread helps: for itself, as it waits; in a loop of polls; or as a device's worker.
-  enum class Helper { kWaiting, kPolling, kWorker };
+  // On whose behalf a thread helps: for itself, as it waits; in a loop of polls; in a poll that may be the only one; or as a
+  // device's worker.
+  enum class Helper { kWaiting, kPolling, kAsking, kWorker };
   // Runs one unattended stream other than `own`, of `device`, or of any device if that is negative: the next
   // one after `turn`. Each caller has a `turn` of its own: if all shared one, other helpers could always move
   // it to just before the same stream, so that one helper would never see another.

@@ -7,6 +7,8 @@
 namespace xylem::device {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 // A program that waits for its operations calls this much later at most, in Python too.
 constexpr std::chrono::microseconds kSoon{50};
 
@@ -34,16 +36,18 @@ void Stream::enqueue(Task& task) noexcept {
       !incoming_.compare_exchange_weak(newest, &task, std::memory_order_seq_cst, std::memory_order_relaxed));
 }
 
-void Stream::noteLong(std::chrono::steady_clock::time_point now) noexcept {
-  std::int64_t none = 0;
-  longSince_.compare_exchange_strong(none, now.time_since_epoch().count(), std::memory_order_relaxed);
+bool Stream::noteLong(std::chrono::steady_clock::time_point now) noexcept {
+  const std::int64_t time = now.time_since_epoch().count();
+  std::int64_t since = 0;
+  const bool first = longSince_.compare_exchange_strong(since, time, std::memory_order_relaxed);
+  const bool late = !first && Clock::duration(time - since) >= kSoon;
+  return late || !awaitedSoon_.load(std::memory_order_relaxed);
 }
 
-void Stream::awaited(bool byProgram) noexcept {
-  using Clock = std::chrono::steady_clock;
+void Stream::learnAwaited() noexcept {
   const std::int64_t since = longSince_.exchange(0, std::memory_order_relaxed);
   if (since == 0) return;  // another thread was faster
-  const bool soon = byProgram && Clock::now().time_since_epoch() - Clock::duration(since) < kSoon;
+  const bool soon = Clock::now().time_since_epoch() - Clock::duration(since) < kSoon;
   awaitedSoon_.store(soon, std::memory_order_relaxed);
 }
 

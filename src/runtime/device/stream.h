@@ -63,15 +63,16 @@ class Stream {
   void leave() noexcept { waiters_.fetch_sub(1, std::memory_order_relaxed); }
   bool attended() const noexcept { return waiters_.load(std::memory_order_relaxed) > 0; }
   // Long tasks: a worker is woken for them, unless a thread came for the stream at once when it was given such tasks the last time.
-  // Waking one takes a core away from ranks for some ten microseconds.
-  void noteLong(std::chrono::steady_clock::time_point now) noexcept;
-  bool awaitedSoon() const noexcept { return awaitedSoon_.load(std::memory_order_relaxed); }
-  // A thread has come for the stream, to wait or to ask; or a worker runs it, as none has come.
+  // Waking one takes a core away from ranks for some ten microseconds. Before a long task is enqueued: returns whether to wake one.
+  bool noteLong(std::chrono::steady_clock::time_point now) noexcept;
+  // A thread of the program has come for the stream.
   void noteAwaited() noexcept {
-    if (longSince_.load(std::memory_order_relaxed) != 0) awaited(true);
+    if (longSince_.load(std::memory_order_relaxed) != 0) learnAwaited();
   }
+  // A worker runs the stream, as no thread has come for it.
   void noteLeft() noexcept {
-    if (longSince_.load(std::memory_order_relaxed) != 0) awaited(false);
+    if (awaitedSoon_.load(std::memory_order_relaxed)) awaitedSoon_.store(false, std::memory_order_relaxed);
+    if (longSince_.load(std::memory_order_relaxed) != 0) longSince_.store(0, std::memory_order_relaxed);
   }
   // A thread that asks again and again whether the stream is done, and runs it each time, says so. The device's
   // worker leaves the stream to it, for one look.
@@ -81,7 +82,7 @@ class Stream {
   }
 
  private:
-  void awaited(bool byProgram) noexcept;
+  void learnAwaited() noexcept;
   void fetch() noexcept;
   void finishFront(const Error* error) noexcept;
 

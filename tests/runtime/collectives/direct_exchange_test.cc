@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <numeric>
@@ -241,6 +242,53 @@ TEST_P(DirectExchangeOf, SumsOfBfloat16RoundOnce) {
     }
 }
 
+// A root stages the pieces of several broadcasts ahead. Then all make operations that go through other areas.
+TEST_P(DirectExchangeOf, ARootStagesPiecesAheadOfTheOthers) {
+  ExchangeJob job(GetParam(), Reach::kNone);
+  constexpr int kCount = 8192;  // 64 KiB: two pieces
+  const auto others = [&](auto&& call) {
+    for (int rank = 1; rank < job.ranks(); ++rank) call(rank);
+  };
+  std::vector<std::int64_t> data(kCount);
+  Buffers results(static_cast<std::size_t>(job.ranks()), data);
+  const auto broadcast = [&](int rank) {
+    DirectWork work = sumOf(rank == 0 ? data : results[static_cast<std::size_t>(rank)], job.ranks());
+    work.function = Function::kBroadcast;
+    job[rank].start(work);
+  };
+  const auto rootIsDone = [&] {
+    Outcome outcome = Outcome::kAdvanced;
+    while (outcome == Outcome::kAdvanced) outcome = job[0].step();
+    return outcome == Outcome::kDone;
+  };
+  // The first one finds out that buffers cannot be mapped.
+  for (int rank = 0; rank < job.ranks(); ++rank) broadcast(rank);
+  EXPECT_THAT(job.finish(1), Each(Outcome::kDone));
+  for (unsigned round = 0; round < 2; ++round) {
+    int ahead = 0;
+    for (;; ++ahead) {
+      data.assign(kCount, 100 * round + ahead);
+      broadcast(0);
+      if (!rootIsDone()) break;
+    }
+    EXPECT_GE(ahead, 2);
+    EXPECT_LE(ahead, static_cast<int>(transport::kOneWayStagingAreas) / 2);
+    for (int number = 0; number <= ahead; ++number)
+      others([&](int rank) {
+        broadcast(rank);
+        while (job[rank].step() != Outcome::kDone) job[0].step();
+        const auto& result = results[static_cast<std::size_t>(rank)];
+        ASSERT_EQ(std::count(result.begin(), result.end(), 100 * round + number), kCount) << rank;
+      });
+    Buffers sums = buffersOf(job.ranks(), kCount);
+    for (int rank = 0; rank < job.ranks(); ++rank)
+      job[rank].start(sumOf(sums[static_cast<std::size_t>(rank)], job.ranks()));
+    EXPECT_THAT(job.finish(round), Each(Outcome::kDone));
+    for (const auto& sum : sums)
+      for (std::size_t i = 0; i < sum.size(); ++i) ASSERT_EQ(sum[i], sumAt(job.ranks(), i));
+  }
+}
+
 // Blocks of these sizes are read, others are staged.
 TEST_P(DirectExchangeOf, BlocksAreReadThroughTheKernelWhereThatIsChosen) {
   const auto choices = transport::CopyChoices::fromText(
@@ -283,6 +331,24 @@ TEST_P(DirectExchangeOf, OtherWaysAreTriedWhileRunning) {
       EXPECT_EQ(job.reads() > before, reach == Reach::kRead) << name(function);
     }
   }
+}
+
+// One copy instead of two is the faster way here, so nearly all are read: ranks hear soon that a trial of staging is over.
+TEST(DirectExchange, TrialsOfStagingABroadcastAreShort) {
+  ExchangeJob job(2, Reach::kRead, false,
+                  transport::CopyChoices::fromText("block_read_up_to=1000000,adapt=1"));
+  Buffers buffers = buffersOf(2, 32768);
+  constexpr int kOperations = 600;
+  for (unsigned i = 0; i < kOperations; ++i) {
+    for (int rank = 0; rank < 2; ++rank) {
+      DirectWork work = sumOf(buffers[static_cast<std::size_t>(rank)], 2);
+      work.function = Function::kBroadcast;
+      job[rank].start(work);
+    }
+    ASSERT_THAT(job.finish(i), Each(Outcome::kDone));
+  }
+  EXPECT_GT(job.reads(), kOperations * 9 / 10);
+  EXPECT_LT(job.reads(), kOperations) << "there was no trial";
 }
 
 TEST_P(DirectExchangeOf, BlocksAreStagedIfARankCannotReadThem) {

@@ -32,7 +32,7 @@ void fill(std::span<std::int64_t> values, int from, int to) {
 // Number of elements that `from` sends to `to`.
 using ElementsOfPair = std::size_t (*)(int from, int to, int ranks);
 
-// What a rank sends to each peer and receives from it, in memory that it uses in each round.
+// The memory of a rank for all peers, which it uses in each round.
 struct Buffers {
   explicit Buffers(int ranks) : out(static_cast<std::size_t>(ranks)), in(out.size()) {}
 

@@ -93,25 +93,40 @@ TEST(Stream, AFailingTaskEndsAloneAndItsErrorIsKept) {
   EXPECT_FALSE(stream.takeError());
 }
 
-TEST(Stream, KnowsWhetherTheProgramComesAtOnceForLongTasks) {
+// Times that lie ahead: no thread is later, however busy the machine is.
+std::chrono::steady_clock::time_point ahead() {
+  return std::chrono::steady_clock::now() + std::chrono::minutes(1);
+}
+
+TEST(Stream, WakesNoWorkerForLongTasksIfTheProgramComesAtOnce) {
   Stream stream(0);
-  const auto now = [] { return std::chrono::steady_clock::now() + std::chrono::minutes(1); };
-  EXPECT_FALSE(stream.awaitedSoon());
+  EXPECT_TRUE(stream.noteLong(ahead()));
   stream.noteAwaited();
-  EXPECT_FALSE(stream.awaitedSoon()) << "there was no long task";
-  stream.noteLong(now());
+  EXPECT_FALSE(stream.noteLong(ahead()));
   stream.noteAwaited();
-  EXPECT_TRUE(stream.awaitedSoon());
+  EXPECT_FALSE(stream.noteLong(ahead()));
   stream.noteLeft();
-  EXPECT_TRUE(stream.awaitedSoon()) << "there was no long task";
-  stream.noteLong(now());
-  stream.noteLeft();
-  EXPECT_FALSE(stream.awaitedSoon());
-  // The first of several counts.
+  EXPECT_TRUE(stream.noteLong(ahead()));
+  // It came late.
+  stream.noteAwaited();
   stream.noteLong(std::chrono::steady_clock::now() - std::chrono::seconds(1));
-  stream.noteLong(now());
   stream.noteAwaited();
-  EXPECT_FALSE(stream.awaitedSoon());
+  EXPECT_TRUE(stream.noteLong(ahead()));
+}
+
+TEST(Stream, WakesAWorkerForLongTasksThatAreLeftAfterAll) {
+  Stream stream(0);
+  const auto now = ahead();
+  stream.noteLong(now);
+  stream.noteAwaited();
+  // The program enqueues more and does not come.
+  EXPECT_FALSE(stream.noteLong(now));
+  EXPECT_FALSE(stream.noteLong(now + std::chrono::microseconds(10)));
+  EXPECT_TRUE(stream.noteLong(now + std::chrono::milliseconds(1)));
+  // It asks once, and leaves the rest to the worker.
+  stream.noteAwaited();
+  stream.noteLeft();
+  EXPECT_TRUE(stream.noteLong(now));
 }
 
 TEST(Scheduler, WhoeverWaitsRunsTheTasks) {
@@ -199,17 +214,25 @@ TEST(Scheduler, AWorkerRunsWhatNobodyWaitsFor) {
   }
 }
 
-TEST(Scheduler, AWorkerRunsLongTasksEvenIfTheProgramUsedToWaitForThem) {
+TEST(Scheduler, LearnsWhoComesForLongTasks) {
   Scheduler scheduler;
   Stream stream(0);
   scheduler.attach(stream);
-  stream.noteLong(std::chrono::steady_clock::now() + std::chrono::minutes(1));
-  stream.noteAwaited();
-  ASSERT_TRUE(stream.awaitedSoon());
-  TestTask task([] { return Progress::kDone; });
-  scheduler.enqueue(stream, task, true);
-  while (!task.finished) std::this_thread::yield();
-  EXPECT_FALSE(stream.awaitedSoon());
+  TestTask tasks[3] = {TestTask([] { return Progress::kDone; }), TestTask([] { return Progress::kDone; }),
+                       TestTask([] { return Progress::kDone; })};
+  scheduler.enqueue(stream, tasks[0]);  // starts the worker
+  scheduler.wait(stream);
+  // No worker runs it, as the program waits.
+  stream.attend();
+  stream.noteLong(ahead());
+  scheduler.enqueue(stream, tasks[1]);
+  scheduler.wait(stream);
+  EXPECT_FALSE(stream.noteLong(ahead()));
+  // The program does not wait. The worker is not woken, and finds it when it looks.
+  stream.leave();
+  scheduler.enqueue(stream, tasks[2], true);
+  while (!tasks[2].finished) std::this_thread::yield();
+  EXPECT_TRUE(stream.noteLong(ahead()));
   scheduler.detach(stream);
 }
 

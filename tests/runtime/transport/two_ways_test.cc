@@ -65,7 +65,7 @@ TEST(TwoWays, ATrialLastsUntilTheOtherWayIsAsFastAsItGets) {
   int inARow = 0;
   const auto time = [&](bool second) -> long {
     inARow = second ? inARow + 1 : 0;
-    return second ? std::max(2000, 6000 - 1000 * inARow) : 3000;
+    return second ? std::max(2000, 9000 - 1000 * inARow) : 3000;
   };
   run(ways, 1000, time);
   EXPECT_TRUE(ways.second());

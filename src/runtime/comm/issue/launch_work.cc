@@ -55,8 +55,8 @@ std::vector<collectives::DirectWork>& LaunchWork::newBatch() {
 }
 
 Progress LaunchWork::step(bool collectivesToo, ItemObserver* observer) {
-  // Sends and receives start together: how long a receive takes is then from the beginning of the launch, and counts what this rank
-  // copies for its sends, too.
+  // The first send or receive of each queue starts before any of them moves data, if it is connected: how long a receive takes is then
+  // from the beginning of the launch, and counts what this rank copies for its sends, too.
   if (!begun_)
     for (WorkQueue* const queue : open_) queue->startTransfer(observer);
   begun_ = true;

@@ -7,7 +7,7 @@
 //   const auto changed = ways.took(second, duration);     // how long it took; the times, if it is the other way from now on
 //
 // Now and then some operations take the other way, more seldom the slower that was: trials cost about a hundredth of the time. A
-// trial goes on while each time is shorter than the one before, for four to eight operations: what has not been done for a while
+// trial goes on while times become clearly shorter, for four to eight operations: what has not been done for a while
 // is slow at first, in the kernel and in the caches. The least time counts, as whatever disturbs an operation makes it longer. The
 // other way is taken for good if it was clearly faster in two trials, one soon after the other. So noise changes nothing.
 
@@ -46,7 +46,8 @@ class TwoWays {
   std::optional<WayChange> decide();
 
   static constexpr std::uint32_t kInterval = 64, kLongestInterval = 16384;  // operations between trials
-  // Before the first trial, and before a second one: a queue has eight slots, and the first data in each waits for its memory.
+  // Before the first trial: soon, as a program may have few operations that take long. Before a second one, all eight slots of a queue
+  // have been used, the first data in each of which waits for its memory.
   static constexpr std::uint32_t kFirst = 4, kConfirming = 8;
   // Operations of a trial. The first does not count, as it may meet one that goes the usual way.
   static constexpr int kTries = 4, kMostTries = 8;

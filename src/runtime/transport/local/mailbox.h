@@ -26,8 +26,8 @@
 namespace xylem::transport {
 
 constexpr std::size_t kMailboxSlots = 8;
-// Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of three
-// sizes. There is one small area per slot.
+// Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of four
+// kinds. There is one small area per slot.
 constexpr std::size_t kInlineBytes = 32;
 constexpr std::size_t kSmallStagingBytes = std::size_t{4} << 10;
 constexpr std::size_t kMediumStagingBytes = std::size_t{16} << 10;
