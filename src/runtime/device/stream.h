@@ -92,9 +92,8 @@ class Stream {
   std::atomic<std::uint64_t> enqueued_{0};
   std::atomic<int> waiters_{0};
   std::atomic<bool> polled_{false};
-  std::atomic<std::int64_t> longSince_{
-      0};  // when the first long task came that no thread has come for; 0: there is none
-  std::atomic<bool> awaitedSoon_{false};
+  std::atomic<std::int64_t> longSince_{0};  // when a long task came for which no thread has come yet; 0: none
+  std::atomic<bool> awaitedSoon_{false};    // the last time a thread came at once
   std::atomic<Worker*> worker_{nullptr};
   // Written by the thread that has the claim.
   alignas(64) std::atomic<bool> claimed_{false};
