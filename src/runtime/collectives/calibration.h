@@ -37,7 +37,7 @@ struct Calibration {
 struct CalibrationEffort {
   std::chrono::milliseconds time{100};  // when it runs out, the rest is not measured
   int repeats = 2;                      // turns of each way
-  bool large = false;  // with sizes that are larger than the caches: a third of a second per turn
+  bool large = false;  // also sizes that are larger than the caches, which take most of the time
 };
 
 // As it is, the effort takes 20 to 40 milliseconds. Throws Error (ncclSystemError) if a thread may not run on one of the

@@ -12,10 +12,10 @@ namespace {
 constexpr std::size_t kLine = 64;
 // A rank reduces this many bytes at a time, and copies the results on while they are in the first-level cache.
 constexpr std::size_t kShareBlock = std::size_t{16} << 10;
-// Data that goes one way is cut into four pieces, within these limits. Large pieces of more data are copied in and out at the
-// same time, too.
+// Up to this much data that goes one way is cut into four pieces, but of at least kLeastPiece and at most kOneWayStagingBytes. More data
+// has enough large pieces for one rank to copy in while another one copies out.
+constexpr std::size_t kMostInSmallPieces = std::size_t{512} << 10;
 constexpr std::size_t kLeastPiece = std::size_t{32} << 10;
-constexpr std::size_t kMostCutSmall = std::size_t{512} << 10;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   const std::size_t blocks =
       sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
   const std::size_t block = blockBytes(work);
-  oneWay_ = isRooted(work.function) && !shares_ && block <= kMostCutSmall;
+  oneWay_ = isRooted(work.function) && !shares_ && block <= kMostInSmallPieces;
   const std::size_t most =
       oneWay_ ? std::min(mostStaged_, std::clamp(block / 4, kLeastPiece, transport::kOneWayStagingBytes))
               : mostStaged_;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <functional>
 #include <random>
 #include <thread>
 #include <vector>

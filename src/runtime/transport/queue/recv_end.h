@@ -86,7 +86,7 @@ class RecvEnd {
 
   // Copies the next bytes of a message, which SendEnd::sendPiece sends and of which `left` bytes are left,
   // to `out`. Returns their number; 0 if none have arrived. Copies at most 1 MiB per call and thread, or 4 MiB
-  // out of memory that is not mapped, so that the calling thread gets to its other work. `sharing`: of what is copied out of the
+  // where the note has an address, so that the calling thread gets to its other work. `sharing`: of what is copied out of the
   // writer's memory; may be null.
   std::size_t takePiece(Protocol protocol, std::byte* out, std::size_t left,
                         const CopySharing* sharing = nullptr);
