@@ -242,8 +242,8 @@ bool DirectExchange::findBuffers() {
 bool DirectExchange::post() {
   const bool staged = way_ == Way::kStaged;
   if (staged && !staged_.posts()) return true;
-  const std::size_t slots = staged                  ? staged_.stagingAreas()
-                            : way_ == Way::kBatched ? transport::stagingAreasFor(batched_.stagingBytes())
+  const std::size_t slots = staged                  ? transport::areasOf(staged_.staging())
+                            : way_ == Way::kBatched ? transport::areasOf(batched_.staging())
                                                     : transport::kMailboxSlots;
   if (!meeting_.slotIsFree(slots)) return false;
   XYLEM_FAULT_POINT(kPost);

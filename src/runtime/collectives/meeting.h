@@ -54,17 +54,16 @@ class Meeting {
   int waitsFor() const { return waitsFor_; }
 
   // True once all others have left the meeting whose slot this one takes. `slots`: how many meetings with
-  // this much data can be under way (stagingAreasFor).
+  // this much data can be under way (transport::areasOf).
   bool slotIsFree(std::size_t slots) {
     return number_ <= leftByAll_ + slots || findSlot(number_ - slots, slots / 2 - 1);
   }
-  // This rank's descriptor, and its staging area for `bytes` of data. The others poll the descriptor: it is
-  // written at once, after the data.
+  // This rank's descriptor, and its staging area. The others poll the descriptor: it is written at once, after the data.
   transport::Descriptor& mine() { return mailbox_.slot(number_); }
-  std::byte* staging(std::size_t bytes, bool oneWay = false) {
-    return mailbox_.stagingArea(number_, bytes, oneWay);
+  std::byte* staging(transport::StagingKind staging) { return mailbox_.stagingArea(number_, staging); }
+  std::byte* nextStaging(transport::StagingKind staging) {
+    return mailbox_.stagingArea(number_ + 1, staging);
   }
-  std::byte* nextStaging(std::size_t bytes) { return mailbox_.stagingArea(number_ + 1, bytes); }
   transport::Descriptor& nextMine() { return mailbox_.slot(number_ + 1); }
   void publish() { mine().number.store(number_, std::memory_order_release); }
 
@@ -72,8 +71,8 @@ class Meeting {
   // it awaited.
   const transport::Descriptor& of(int rank) const { return mailboxOf(rank).slot(number_); }
   const transport::Descriptor& nextOf(int rank) const { return mailboxOf(rank).slot(number_ + 1); }
-  const std::byte* stagingOf(int peer, std::size_t bytes, bool oneWay = false) const {
-    return mailboxOf(peer).stagingArea(number_, bytes, oneWay);
+  const std::byte* stagingOf(int peer, transport::StagingKind staging) const {
+    return mailboxOf(peer).stagingArea(number_, staging);
   }
 
   // True once all ranks for which `awaits(rank)` holds have posted; `see(rank, descriptor)` is called once

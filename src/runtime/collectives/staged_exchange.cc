@@ -27,13 +27,14 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   const std::size_t blocks =
       sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
   const std::size_t block = blockBytes(work);
-  oneWay_ = isRooted(work.function) && !shares_ && block <= kMostInSmallPieces;
+  const bool oneWay = isRooted(work.function) && !shares_ && block <= kMostInSmallPieces;
   const std::size_t most =
-      oneWay_ ? std::min(mostStaged_, std::clamp(block / 4, kLeastPiece, transport::kOneWayStagingBytes))
-              : mostStaged_;
+      oneWay ? std::min(mostStaged_, std::clamp(block / 4, kLeastPiece, transport::kOneWayStagingBytes))
+             : mostStaged_;
   maxPiece_ = work.count;
   if (block * blocks > most) maxPiece_ = most / blocks / kLine * kLine / work.reduction.elementBytes;
   stagingBytes_ = bytes(maxPiece_) * blocks;
+  staging_ = transport::stagingFor(stagingBytes_, oneWay);
   staged_.resize(static_cast<std::size_t>(ranks));
   factors_.resize(static_cast<std::size_t>(ranks));
   if (reduces(work.function)) std::fill(factors_.begin(), factors_.end(), work.reduction.factor);
@@ -55,7 +56,7 @@ bool StagedExchange::writes() const {
 
 void StagedExchange::write(Meeting& meeting) {
   if (!writes()) return;
-  std::byte* const staging = meeting.staging(stagingBytes_, oneWay_);
+  std::byte* const staging = meeting.staging(staging_);
   distance_.write(stagingBytes_, [&](bool isNear) { writePiece(staging, isNear); });
 }
 
@@ -83,7 +84,7 @@ void StagedExchange::finish(Meeting& meeting) {
     // Descriptors of other ranks may be written just now.
     if (!awaits(rank)) continue;
     const auto r = static_cast<std::size_t>(rank);
-    staged_[r] = meeting.stagingOf(rank, stagingBytes_, oneWay_);
+    staged_[r] = meeting.stagingOf(rank, staging_);
     if (work_->scaled) factors_[r] = factorOf(*work_, meeting.of(rank));
   }
   if (!reduces(work_->function)) {
@@ -92,7 +93,7 @@ void StagedExchange::finish(Meeting& meeting) {
     reducePiece();
   } else if (!collecting_) {
     // No rank reads the staging area of the next stage any more: all have left the stages before this one.
-    reduceShare(meeting.nextStaging(stagingBytes_));
+    reduceShare(meeting.nextStaging(staging_));
     collecting_ = true;
     return;
   } else {

@@ -108,8 +108,7 @@ class StagedExchange {
   }
   bool done() const { return through_; }
   bool isFirstStage() const { return done_ == 0 && !collecting_; }
-  // How many pieces can be under way.
-  std::size_t stagingAreas() const { return transport::stagingAreasFor(stagingBytes_, oneWay_); }
+  transport::StagingKind staging() const { return staging_; }
 
   // True if this rank posts in this stage: a broadcast has descriptors of its root alone.
   bool posts() const { return work_->function != Function::kBroadcast || rank_ == work_->root; }
@@ -151,8 +150,8 @@ class StagedExchange {
   const std::size_t mostStaged_;
   const DirectWork* work_ = nullptr;
   int rank_ = 0, ranks_ = 1;
-  bool shares_ = false;           // each rank reduces its share
-  bool oneWay_ = false;           // the data is cut into small pieces
+  bool shares_ = false;  // each rank reduces its share
+  transport::StagingKind staging_ = transport::StagingKind::kInline;
   std::size_t stagingBytes_ = 0;  // the most that a rank writes into its staging area at once
   std::size_t maxPiece_ = 0;      // elements
   std::size_t done_ = 0;          // elements

@@ -9,7 +9,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A program that waits for its operations calls this much later at most, in Python too.
+// A program that comes within this time waits for its operations; one that comes later has computed meanwhile.
 constexpr std::chrono::microseconds kSoon{50};
 
 // How many calls of run() this thread is inside of.

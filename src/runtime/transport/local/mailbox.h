@@ -10,7 +10,7 @@
 // Operations are numbered from 1, alike on all ranks. The descriptor of operation s takes the slot of
 // operation s - kMailboxSlots, so no rank posts s before all others have left that operation. Staged data
 // works the same way, but there are fewer large staging areas, so that they stay in the caches: operation s
-// takes the area of operation s - stagingAreasFor(bytes, oneWay).
+// takes the area of operation s - areasOf(staging).
 //
 // A rank that gives up withdraws its mailbox. Its buffers belong to it alone again once no other rank is
 // inside a Visit, which is the guard of a rank that uses others' buffers:
@@ -37,12 +37,28 @@ constexpr std::size_t kLargeStagingAreas = 2;
 // Data that goes one way, from a root or to one, has more and smaller areas instead: the ranks that write run ahead.
 constexpr std::size_t kOneWayStagingBytes = std::size_t{64} << 10;
 constexpr std::size_t kOneWayStagingAreas = 8;
-// How many operations that stage this many bytes can be under way.
-constexpr std::size_t stagingAreasFor(std::size_t bytes, bool oneWay = false) {
-  return bytes <= kSmallStagingBytes              ? kMailboxSlots
-         : bytes <= kMediumStagingBytes           ? kMediumStagingAreas
-         : oneWay && bytes <= kOneWayStagingBytes ? kOneWayStagingAreas
-                                                  : kLargeStagingAreas;
+enum class StagingKind { kInline, kSmall, kMedium, kOneWay, kLarge };
+// Where this many bytes of an operation are staged, at most kLargeStagingBytes. All ranks have to come to the same.
+constexpr StagingKind stagingFor(std::size_t bytes, bool oneWay = false) {
+  if (bytes <= kInlineBytes) return StagingKind::kInline;
+  if (bytes <= kSmallStagingBytes) return StagingKind::kSmall;
+  if (bytes <= kMediumStagingBytes) return StagingKind::kMedium;
+  return oneWay && bytes <= kOneWayStagingBytes ? StagingKind::kOneWay : StagingKind::kLarge;
+}
+// How many operations whose data is staged there can be under way.
+constexpr std::size_t areasOf(StagingKind staging) {
+  switch (staging) {
+    case StagingKind::kInline:
+    case StagingKind::kSmall:
+      return kMailboxSlots;
+    case StagingKind::kMedium:
+      return kMediumStagingAreas;
+    case StagingKind::kOneWay:
+      return kOneWayStagingAreas;
+    case StagingKind::kLarge:
+      return kLargeStagingAreas;
+  }
+  return kMailboxSlots;
 }
 
 // Where a buffer of another rank is.
@@ -95,16 +111,24 @@ struct Mailbox {
 
   Descriptor& slot(std::uint64_t number) { return descriptors[number % kMailboxSlots]; }
   const Descriptor& slot(std::uint64_t number) const { return descriptors[number % kMailboxSlots]; }
-  // Memory for `bytes` of staged data of an operation, at most kLargeStagingBytes.
-  std::byte* stagingArea(std::uint64_t number, std::size_t bytes, bool oneWay = false) {
-    if (bytes <= kInlineBytes) return slot(number).data;
-    if (bytes <= kSmallStagingBytes) return smallAreas[number % kMailboxSlots];
-    if (bytes <= kMediumStagingBytes) return mediumAreas[number % kMediumStagingAreas];
-    if (oneWay && bytes <= kOneWayStagingBytes) return oneWayAreas[number % kOneWayStagingAreas];
-    return largeAreas[number % kLargeStagingAreas];
+  // Memory for the staged data of an operation.
+  std::byte* stagingArea(std::uint64_t number, StagingKind staging) {
+    switch (staging) {
+      case StagingKind::kInline:
+        return slot(number).data;
+      case StagingKind::kSmall:
+        return smallAreas[number % kMailboxSlots];
+      case StagingKind::kMedium:
+        return mediumAreas[number % kMediumStagingAreas];
+      case StagingKind::kOneWay:
+        return oneWayAreas[number % kOneWayStagingAreas];
+      case StagingKind::kLarge:
+        return largeAreas[number % kLargeStagingAreas];
+    }
+    return nullptr;
   }
-  const std::byte* stagingArea(std::uint64_t number, std::size_t bytes, bool oneWay = false) const {
-    return const_cast<Mailbox*>(this)->stagingArea(number, bytes, oneWay);
+  const std::byte* stagingArea(std::uint64_t number, StagingKind staging) const {
+    return const_cast<Mailbox*>(this)->stagingArea(number, staging);
   }
 
   void withdraw() noexcept { gaveUp.store(1, std::memory_order_seq_cst); }
