@@ -149,10 +149,11 @@ class FaultRank {
     std::size_t count = 0;
     words >> collective >> count >> kind;
     const ncclComm_t comm = comms_.back();
-    const auto n = static_cast<std::size_t>(ranks_);
+    const bool hasBlocks = collective != "AllReduce" && collective != "Broadcast" && collective != "Reduce";
+    const std::size_t blocks = hasBlocks ? static_cast<std::size_t>(ranks_) : 1;
     WorkMemory& memory =
         worked_.emplace(kind == "shareable" ? WorkMemory::Kind::kShareable : WorkMemory::Kind::kMalloc,
-                        count * n * sizeof(float));
+                        count * blocks * sizeof(float));
     std::thread striker;
     if (strikeAfter_) {
       const auto [microseconds, signal] = *strikeAfter_;

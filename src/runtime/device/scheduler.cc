@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <limits>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -181,7 +180,7 @@ bool Scheduler::poll(Stream* stream) {
   auto& poller = perThread<Poller>();
   const auto startAgain = [&] {
     WaitPolicy untilYielding = policy();
-    untilYielding.yields = std::numeric_limits<int>::max();  // the caller decides whether to sleep
+    untilYielding.yielding = std::chrono::hours(24);  // the caller decides whether to sleep
     poller.backoff = Backoff(untilYielding);
     poller.triesLeft = kTriesBeforeHelping;
   };

@@ -26,17 +26,14 @@ WaitPolicy chooseWaitPolicy(bool oversubscribed) {
   // A few microseconds. Longer spins gain nothing over yields, which cost a fraction of a microsecond if no
   // other thread wants the core, and lose much if one does.
   policy.spins = oversubscribed ? 0 : 64;
-  policy.yields = 2000;
   return policy;
 }
 
 void Backoff::pause() {
-  const auto spins = static_cast<std::uint32_t>(policy_.spins);
-  const auto yields = static_cast<std::uint32_t>(policy_.yields);
-  if (count_ < spins) {
+  if (count_ < static_cast<std::uint32_t>(policy_.spins)) {
     ++count_;
     pauseProcessor();
-  } else if (count_ < spins + yields) {
+  } else if (!sleeping_) {
     if (++count_ % kYieldsPerClockRead == 0) watchClock();
     sched_yield();
   } else {
@@ -50,8 +47,12 @@ void Backoff::watchClock() {
   const auto now = Clock::now();
   if (!watching_) {
     watching_ = true;
+    lastYield_ = now + policy_.yielding;
     nextStall_ = now + kStallInterval;
-  } else if (now >= nextStall_) {
+    return;
+  }
+  sleeping_ = now >= lastYield_;
+  if (now >= nextStall_) {
     stallDue_ = true;
     nextStall_ = now + kStallInterval;
   }

@@ -20,8 +20,8 @@
 namespace xylem::device {
 
 struct WaitPolicy {
-  int spins = 0;   // pauses of the processor, tens of nanoseconds each
-  int yields = 0;  // times the core is offered to another thread
+  int spins = 0;                             // pauses of the processor, tens of nanoseconds each
+  std::chrono::microseconds yielding{1000};  // how long the core is offered to other threads
   std::chrono::microseconds firstSleep{20};
   std::chrono::microseconds longestSleep{1000};
 };
@@ -42,7 +42,7 @@ class Backoff {
   void reset() {
     count_ = 0;
     sleep_ = policy_.firstSleep;
-    watching_ = false;
+    watching_ = sleeping_ = false;
   }
   // True about once per millisecond of waiting, from the second one on: time to check whether waiting makes
   // sense.
@@ -59,9 +59,10 @@ class Backoff {
   WaitPolicy policy_;
   std::chrono::microseconds sleep_;
   std::uint32_t count_ = 0;
-  bool watching_ = false;
+  bool watching_ = false;  // the clock was read
+  bool sleeping_ = false;
   bool stallDue_ = false;
-  Clock::time_point nextStall_{};
+  Clock::time_point lastYield_{}, nextStall_{};
 };
 
 // How long a call waits for other ranks before it leaves its work to a stream. Waiting pays off if the other

@@ -364,11 +364,12 @@ TEST(Scheduler, WaitingForADeviceWaitsForAllItsStreams) {
 TEST(WaitPolicy, SpinsOnlyWhereEachRankHasACore) {
   EXPECT_GT(chooseWaitPolicy(false).spins, 0);
   EXPECT_EQ(chooseWaitPolicy(true).spins, 0);
-  EXPECT_GT(chooseWaitPolicy(true).yields, 0);
+  EXPECT_GT(chooseWaitPolicy(true).yielding.count(), 0);
 }
 
 TEST(Backoff, CallsForALookOnceItHasWaitedForAWhile) {
-  Backoff backoff(WaitPolicy{1, 1, std::chrono::microseconds(200), std::chrono::microseconds(400)});
+  Backoff backoff(WaitPolicy{1, std::chrono::microseconds(1), std::chrono::microseconds(200),
+                             std::chrono::microseconds(400)});
   EXPECT_FALSE(backoff.takeStall());
   int pauses = 0;
   bool stalled = false;
@@ -378,6 +379,15 @@ TEST(Backoff, CallsForALookOnceItHasWaitedForAWhile) {
   }
   EXPECT_TRUE(stalled);
   EXPECT_FALSE(backoff.takeStall()) << "once per interval";
+}
+
+TEST(Backoff, SleepsOnceItHasYieldedForItsTime) {
+  constexpr std::chrono::milliseconds kSleep{2};
+  Backoff backoff(WaitPolicy{0, std::chrono::microseconds(1), kSleep, kSleep});
+  for (int i = 0; i < 40; ++i) backoff.pause();
+  const auto begin = std::chrono::steady_clock::now();
+  backoff.pause();
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, kSleep);
 }
 
 TEST(HostDevice, CountComesFromTheSettingOrTheCores) {

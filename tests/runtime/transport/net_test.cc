@@ -263,9 +263,10 @@ TEST(Net, APeerThatDoesNotReadIsNotSilent) {
   SendEnd& out = a.connection->sender(0);
   const std::size_t step = out.stepBytes(Protocol::kSimple);
   unsigned sent = 0;
+  Bytes next = pattern(step, sent);
   Deadline full = Deadline::after(std::chrono::seconds(3));
   while (!full.passed()) {
-    if (out.send(Protocol::kSimple, pattern(step, sent).data(), step)) ++sent;
+    if (out.send(Protocol::kSimple, next.data(), step)) next = pattern(step, ++sent);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ(a.connection->news().state, PeerState::kThere);
