@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <type_traits>
 
 #include "runtime/plugins/plugin_library.h"
@@ -17,10 +18,19 @@ constexpr int kOfProgram = abi::kProfileGroupApi | abi::kProfileCollApi | abi::k
 constexpr int kOurs = abi::kProfileGroup | abi::kProfileColl | abi::kProfileP2p | kOfProgram;
 constexpr int kFirstWithApi = 5;
 constexpr int kOfProxy = abi::kProfileProxyOp | abi::kProfileProxyStep;
+constexpr int kBelowCalls = kOfProxy | abi::kProfileKernelCh;
+constexpr int kFirstWithChannels = 3;
+constexpr int kFirstWithTimes = 4;
 
 // One mask for the process: plugins keep a pointer to it.
 alignas(std::atomic_ref<int>::required_alignment) int profiledKinds = 0;
 int kindsNow() { return std::atomic_ref<int>(profiledKinds).load(std::memory_order_relaxed); }
+
+// In nanoseconds, where NCCL has the GPU's clock.
+std::uint64_t now() {
+  const auto time = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+}
 
 // NCCL's number of a function: it has one for "send or receive" before those of Send and Recv.
 std::uint8_t numberOf(Function function) {
@@ -87,7 +97,8 @@ Profiler::Profiler(std::shared_ptr<const PluginLibrary> library, VersionedSymbol
 
 Profiler::~Profiler() { table().finalize(context_); }
 
-bool Profiler::listens() const { return (kindsNow() & (kOurs | kOfProxy)) != 0; }
+bool Profiler::listens() const { return (kindsNow() & (kOurs | kBelowCalls)) != 0; }
+bool Profiler::followsCalls() const { return (kindsNow() & kBelowCalls) != 0; }
 bool Profiler::listensToProxy() const { return (kindsNow() & kOfProxy) != 0; }
 
 template <typename Event, typename Fill>
@@ -149,7 +160,7 @@ void* Profiler::startCall(void* parent, const ProfiledCall& call) const {
         event.p2p.name = "";
         event.p2p.commHash = rank_.communicator;
       } else {
-        event.p2p.nChannels = 1;
+        event.p2p.nChannels = static_cast<std::uint8_t>(call.channels);
       }
       event.p2p.buff = call.send != nullptr ? const_cast<void*>(call.send) : call.receive;
       event.p2p.count = call.count;
@@ -171,6 +182,25 @@ void* Profiler::startCall(void* parent, const ProfiledCall& call) const {
     event.coll.nMaxChannels = static_cast<std::uint8_t>(call.channels);
     describe(event.coll, call);
   });
+}
+
+void* Profiler::startChannel(void* call, int channel) const {
+  if (call == nullptr || table_.version < kFirstWithChannels || (kindsNow() & abi::kProfileKernelCh) == 0)
+    return nullptr;
+  return start(abi::kProfileKernelCh, call, [&](auto& event) {
+    event.kernelCh = {};
+    event.kernelCh.channelId = static_cast<std::uint8_t>(channel);
+    if constexpr (requires { event.kernelCh.pTimer; }) event.kernelCh.pTimer = now();
+  });
+}
+
+void Profiler::stopChannel(void* event) const {
+  if (event == nullptr) return;
+  if (table_.version >= kFirstWithTimes) {
+    abi::KernelChEnd end{now()};
+    table().recordEventState(event, abi::kKernelChStop, &end);
+  }
+  stop(event);
 }
 
 void* Profiler::startProxyOp(const ProfiledPart& part) const {
@@ -217,8 +247,8 @@ ProfiledGroup::~ProfiledGroup() {
 void* ProfiledGroup::start(const ProfiledCall& call) {
   const abi::ProfiledKind kind = isPointToPoint(call.function) ? abi::kProfileP2p : abi::kProfileColl;
   void* event = nullptr;
-  // Parts of a call on the network need the call's event as their parent.
-  const bool ofCall = (kindsNow() & (kind | kOfProxy)) != 0;
+  // Events on channels and on the network need the call's event as their parent.
+  const bool ofCall = (kindsNow() & (kind | kBelowCalls)) != 0;
   void* const asked =
       (kindsNow() & kOfProgram) != 0 || ofCall ? profiler_.startApiCall(group_, call) : nullptr;
   if (ofCall) event = calls_.emplace_back(profiler_.startCall(asked == nullptr ? group_ : asked, call));

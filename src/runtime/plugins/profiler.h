@@ -1,6 +1,7 @@
 #pragma once
 // A profiler plugin made for NCCL (NCCL_PROFILER_PLUGIN), as one communicator uses it: it learns when groups,
-// collectives, sends and receives are issued, and how their steps go over the network (profiled_network.h).
+// collectives, sends and receives are issued, when they are at work on their channels, and how their steps go over the
+// network (profiled_queues.h).
 //
 //   std::unique_ptr<Profiler> profiler = findProfiler(settings, {rank, id}, log);   // null: there is none
 //   {
@@ -34,13 +35,13 @@ struct ProfiledCall {
   void* receive = nullptr;
   std::size_t count = 0;
   DataType type = DataType::kInt8;
-  int peer = 0;  // or the root
+  int peer = 0;      // or the root
+  int channels = 1;  // on which it will be at work
   // Collectives:
   ReduceOp op = ReduceOp::kSum;
   std::size_t bytes = 0;
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
-  int channels = 1;
   bool direct = false;  // an exchange on one host, no algorithm of NCCL's
 };
 
@@ -63,16 +64,20 @@ class Profiler {
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  // Whether the plugin wants any events now, and whether it wants any of the network's.
+  // Whether the plugin wants any events now, whether any of what becomes of calls once they have been issued, and whether any
+  // of the network's.
   bool listens() const;
+  bool followsCalls() const;
   bool listensToProxy() const;
 
-  // Start an event: of a part of a call, a step of it, or the progress thread. Null if the plugin does not
-  // want it.
+  // Start an event: of a call at work on a channel, a part of a call, a step of it, or the progress thread. Null if the
+  // plugin does not want it.
+  void* startChannel(void* call, int channel) const;
   void* startProxyOp(const ProfiledPart& part) const;
   void* startProxyStep(void* part, int step) const;
   void* startProxyControl() const;
   // Do nothing for null.
+  void stopChannel(void* event) const;
   void record(void* event, abi::ProfiledState state, abi::ProxyOpProgress progress = {}) const;
   void stop(void* event) const;
 

@@ -17,6 +17,7 @@ enum ProfiledKind : int {
   kProfileProxyOp = 8,
   kProfileProxyStep = 16,
   kProfileProxyCtrl = 32,
+  kProfileKernelCh = 64,  // from version 3 on
   // From version 5 on, in place of kProfileGroup: the calls of the program, which are the parents of others.
   kProfileGroupApi = 256,
   kProfileCollApi = 512,
@@ -41,6 +42,7 @@ enum ProfiledState : int {
   kProxyCtrlSleep = 15,
   kProxyCtrlWakeup = 16,
   kProxyOpInProgress = 19,  // from version 4 on, in place of the first eight
+  kKernelChStop = 22,
   kGroupStartApiStop = 23,
   kGroupEndApiStart = 24
 };
@@ -50,6 +52,10 @@ struct ProxyOpProgress {
   int steps;
 };
 static_assert(sizeof(ProxyOpProgress) == 16);
+// The argument of kKernelChStop: the time, as in KernelChEventV4.
+struct KernelChEnd {
+  std::uint64_t pTimer;
+};
 
 struct CollEventV1 {
   const char* name;
@@ -192,7 +198,16 @@ struct ProxyStepEvent {
   int step;
 };
 
-template <typename Coll, typename P2p>
+// A call at work on a channel.
+struct KernelChEvent {
+  std::uint8_t channelId;
+};
+struct KernelChEventV4 {
+  std::uint8_t channelId;
+  std::uint64_t pTimer;  // of the beginning, in nanoseconds
+};
+
+template <typename Coll, typename P2p, typename KernelCh>
 struct ProfiledEvent {
   std::uint8_t type;  // a ProfiledKind
   void* parentObj;    // the parent event, from startEvent
@@ -202,12 +217,13 @@ struct ProfiledEvent {
     P2p p2p;
     ProxyOpEvent proxyOp;
     ProxyStepEvent proxyStep;
+    KernelCh kernelCh;
   };
 };
-using ProfiledEventV1 = ProfiledEvent<CollEventV1, P2pEventV1>;
-using ProfiledEventV2 = ProfiledEvent<CollEventV2, P2pEventV2>;
-using ProfiledEventV3 = ProfiledEvent<CollEventV3, P2pEventV2>;
-using ProfiledEventV4 = ProfiledEvent<CollEventV4, P2pEventV4>;
+using ProfiledEventV1 = ProfiledEvent<CollEventV1, P2pEventV1, KernelChEvent>;
+using ProfiledEventV2 = ProfiledEvent<CollEventV2, P2pEventV2, KernelChEvent>;
+using ProfiledEventV3 = ProfiledEvent<CollEventV3, P2pEventV2, KernelChEvent>;
+using ProfiledEventV4 = ProfiledEvent<CollEventV4, P2pEventV4, KernelChEventV4>;
 struct ProfiledEventV5 {
   std::uint64_t type;
   void* parentObj;
@@ -220,6 +236,7 @@ struct ProfiledEventV5 {
     P2pEventV5 p2p;
     ProxyOpEvent proxyOp;
     ProxyStepEvent proxyStep;
+    KernelChEventV4 kernelCh;
     std::byte others[104];  // the largest of version 6
   };
 };

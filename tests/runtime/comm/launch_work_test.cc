@@ -46,8 +46,8 @@ ProgramPath programOf(Copies& copies) {
 }
 
 struct Observed final : ItemObserver {
-  void started(const WorkItem& item) override { seen.push_back(std::string("start ") + name(item.function)); }
-  void ended(const WorkItem& item) override { seen.push_back(std::string("end ") + name(item.function)); }
+  void started(WorkItem& item) override { seen.push_back(std::string("start ") + name(item.function)); }
+  void ended(WorkItem& item) override { seen.push_back(std::string("end ") + name(item.function)); }
   std::vector<std::string> seen;
 };
 
@@ -91,18 +91,17 @@ TEST(LaunchWork, HoldsCollectivesBackUntilTheyMayStart) {
   EXPECT_TRUE(collective.done());
 }
 
-TEST(LaunchWork, TellsTheObserverOfItemsWithAnEvent) {
+TEST(LaunchWork, TellsTheObserverOfObservedItems) {
   LaunchWork work;
   Copies first(8), second(8), third(8);
   Observed observed;
-  int event = 0;
   for (auto& [copies, function] : {std::pair{&first, Function::kAllReduce},
                                    {&second, Function::kBroadcast},
                                    {&third, Function::kReduce}}) {
     WorkItem& item = work.add(work.channelQueue(0));
     item.function = function;
     item.path = programOf(*copies);
-    if (copies != &second) item.event = &event;
+    item.observed = copies != &second;
   }
   EXPECT_EQ(runToEnd(work, &observed), Progress::kDone);
   EXPECT_THAT(observed.seen, ElementsAre("start AllReduce", "end AllReduce", "start Reduce", "end Reduce"));
@@ -113,14 +112,13 @@ TEST(LaunchWork, SendsAndReceivesStartBeforeAnyOfThemMovesData) {
   LaunchWork work;
   Copies first(8), second(8), third(8);
   Observed observed;
-  int event = 0;
   for (auto& [copies, function, queue] : {std::tuple{&first, Function::kSend, 0},
                                           {&second, Function::kRecv, 1},
                                           {&third, Function::kSend, 1}}) {
     WorkItem& item = work.add(work.transferQueue(static_cast<std::size_t>(queue)));
     item.function = function;
     item.path = copies->path();
-    item.event = &event;
+    item.observed = true;
   }
   for (int again = 0; again < 2; ++again) {
     EXPECT_EQ(runToEnd(work, &observed), Progress::kDone);

@@ -4,6 +4,7 @@
 
 #include <barrier>
 #include <map>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -320,6 +321,127 @@ TEST_P(LaterProfilerOf, SeesThePartsOfACallThatGoOverTheNetwork) {
   EXPECT_GE(steps, parts);
 }
 
+// From version 3 on, a call has an event on each channel where it is at work.
+class ChannelProfilerOf : public ProfilerOf {
+ protected:
+  // Each call has as many events as it says, which begin before they end and have it as their parent. Returns the calls' lines
+  // with their number.
+  static std::map<std::string, int> expectAllChannels(const std::string& lines) {
+    const std::map<int, ProfilerTold> events = eventsIn(lines);
+    std::map<std::string, int> seen;
+    std::map<int, std::set<std::string>> channelsOf;  // by the number of the call
+    for (const auto& [event, told] : events) {
+      EXPECT_TRUE(told.stopped) << told.line;
+      const auto at = told.line.find(" channel ");
+      if (at == std::string::npos) continue;
+      std::istringstream words(told.line.substr(at));
+      std::string word, channel;
+      std::size_t begin = 0;
+      words >> word >> channel >> word >> begin;
+      channelsOf[std::atoi(told.parent.c_str())].insert(channel);
+      if (GetParam() == 3) {
+        EXPECT_TRUE(told.states.empty());
+        continue;
+      }
+      EXPECT_EQ(told.states.size(), 1u) << told.line;
+      if (told.states.size() != 1) continue;
+      EXPECT_EQ(told.states[0].state, 22);
+      EXPECT_GT(begin, 0u);
+      EXPECT_GE(told.states[0].bytes, begin);
+    }
+    for (const auto& [event, told] : events) {
+      const auto on = told.line.find(" on ");
+      // Sends and receives of version 3 do not say how many channels they have.
+      const bool isOldTransfer = GetParam() == 3 && told.line.find(" p2p ") != std::string::npos;
+      if (on == std::string::npos && !isOldTransfer) continue;
+      EXPECT_EQ(std::to_string(channelsOf[event].size()), isOldTransfer ? "1" : told.line.substr(on + 4))
+          << told.line;
+      ++seen[told.line.substr(7)];
+      channelsOf.erase(event);
+    }
+    EXPECT_TRUE(channelsOf.empty()) << "of " << channelsOf.size() << " calls that were not told";
+    return seen;
+  }
+  static constexpr const char* kOnlyChannels = "64";
+};
+
+TEST_P(ChannelProfilerOf, SeesCallsAtWorkOnTheirChannels) {
+  for (const bool direct : {false, true}) {
+    const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())},
+                              {"TEST_PROFILER_MASK", kOnlyChannels},
+                              {"XYLEM_DIRECT", direct ? "1" : "0"},
+                              {"NCCL_MIN_NCHANNELS", "2"}};
+    expectAllJoined(runRanks(2, [&](int rank, ncclComm_t comm) {
+      calls(rank, comm);
+      std::vector<float> data(1 << 20);
+      ASSERT_EQ(ncclAllReduce(data.data(), data.data(), data.size(), ncclFloat32, ncclSum, comm, nullptr),
+                ncclSuccess);
+      ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
+    }));
+    std::map<std::string, int> seen = expectAllChannels(lines());
+    EXPECT_EQ(seen["coll AllReduce 1048576 float seq 2 on " + std::string(direct ? "1" : "2")], 2);
+    EXPECT_EQ(seen["coll AllReduce 1000 float seq 0 on 1"], 2);
+    EXPECT_EQ(seen["coll Broadcast 10 float seq 1 on 1"], 2);
+  }
+}
+
+// Many small collectives of a group may be one exchange; the calls that are repeated find their items made.
+TEST_P(ChannelProfilerOf, SeesEachCallOfAGroup) {
+  constexpr int kCalls = 20, kTimes = 3;
+  const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())},
+                            {"TEST_PROFILER_MASK", kOnlyChannels}};
+  expectAllJoined(runRanks(2, [&](int, ncclComm_t comm) {
+    std::vector<float> data(kCalls * 10);
+    for (int time = 0; time < kTimes; ++time) {
+      ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+      for (int i = 0; i < kCalls; ++i) {
+        float* const at = data.data() + 10 * i;
+        ASSERT_EQ(ncclAllReduce(at, at, 10, ncclFloat32, ncclSum, comm, nullptr), ncclSuccess);
+      }
+      ASSERT_EQ(ncclGroupEnd(), ncclSuccess);
+      ASSERT_EQ(ncclAllReduce(data.data(), data.data(), 1, ncclFloat32, ncclSum, comm, nullptr), ncclSuccess);
+      ASSERT_EQ(ncclAllReduce(data.data(), data.data(), 1, ncclFloat32, ncclSum, comm, nullptr), ncclSuccess);
+    }
+    ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
+  }));
+  int seen = 0;
+  for (const auto& [line, times] : expectAllChannels(lines())) {
+    EXPECT_TRUE(line.ends_with(" on 1")) << line;
+    seen += times;
+  }
+  EXPECT_EQ(seen, 2 * kTimes * (kCalls + 2));
+}
+
+// Work that never ends has an end for the profiler all the same.
+TEST_P(ChannelProfilerOf, AnAbortEndsTheEventsOfItsCalls) {
+  const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())},
+                            {"TEST_PROFILER_MASK", kOnlyChannels},
+                            {"XYLEM_DIRECT", "0"}};
+  std::barrier called(2);
+  std::string all;
+  expectAllJoined(runRanks(2, [&](int rank, ncclComm_t kept) {
+    ncclComm_t comm = nullptr;
+    ASSERT_EQ(ncclCommSplit(kept, 0, rank, &comm, nullptr), ncclSuccess);
+    std::vector<float> data(1 << 20);
+    if (rank == 0) {
+      EXPECT_EQ(ncclAllReduce(data.data(), data.data(), data.size(), ncclFloat32, ncclSum, comm, nullptr),
+                ncclSuccess);
+    }
+    const Deadline deadline = Deadline::after(std::chrono::seconds(30));
+    while (rank == 0 && !deadline.passed() && all.find(" channel ") == std::string::npos) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      all += lines();
+    }
+    called.arrive_and_wait();
+    EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+  }));
+  all += lines();
+  EXPECT_THAT(all, HasSubstr(" channel "));
+  for (const auto& [event, told] : eventsIn(all)) EXPECT_TRUE(told.stopped) << told.line;
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, ChannelProfilerOf, ::testing::Values(3, 4, 5, 6),
+                         [](const auto& version) { return "v" + std::to_string(version.param); });
 INSTANTIATE_TEST_SUITE_P(Versions, LaterProfilerOf, ::testing::Values(4, 5, 6),
                          [](const auto& version) { return "v" + std::to_string(version.param); });
 INSTANTIATE_TEST_SUITE_P(Versions, ProfilerOf, ::testing::Values(1, 2, 3),

@@ -11,7 +11,7 @@ using device::Progress;
 namespace {
 
 bool isObserved(const WorkItem& item, const ItemObserver* observer) {
-  return item.event != nullptr && observer != nullptr;
+  return observer != nullptr && item.observed;
 }
 
 }  // namespace
@@ -26,7 +26,8 @@ bool TransferPath::goOnConnecting() {
 }
 
 Progress Executor::step(WorkItem& item, ItemObserver* observer) {
-  if (auto* const exchange = std::get_if<ExchangePath>(&item.path)) return stepExchange(item, *exchange);
+  if (auto* const exchange = std::get_if<ExchangePath>(&item.path))
+    return stepExchange(item, *exchange, observer);
   return stepQueues(item, observer);
 }
 
@@ -80,7 +81,7 @@ void Executor::startPrograms(const WorkItem& item, ProgramPath& path) {
 bool Executor::startExchange(const WorkItem& item, ExchangePath& path) {
   if (!path.mailboxes->advance()) return false;
   collectives::DirectExchange& exchange = path.mailboxes->exchange();
-  if (path.batch.empty()) {
+  if (path.batch == nullptr) {
     readScalar(item, path.work.reduction);
     if (exchange.starts() == path.starts) {
       exchange.startAgain(path.work.input, path.work.output);
@@ -91,13 +92,13 @@ bool Executor::startExchange(const WorkItem& item, ExchangePath& path) {
     return true;
   }
   nextOfBatch_ = 0;
-  together_ = exchange.startBatch(path.batch);
+  together_ = exchange.startBatch(path.batch->works);
   if (!together_) startNextOfBatch(path);
   return true;
 }
 
 void Executor::startNextOfBatch(const ExchangePath& path) {
-  path.mailboxes->exchange().start(path.batch[nextOfBatch_++]);
+  path.mailboxes->exchange().start(path.batch->works[nextOfBatch_++]);
 }
 
 Progress Executor::stepPrograms(const ProgramPath& path) {
@@ -114,14 +115,18 @@ Progress Executor::stepPrograms(const ProgramPath& path) {
 }
 
 // An exchange of a batch may be declined, by all ranks alike: then its collectives follow each other.
-Progress Executor::stepExchange(const WorkItem& item, ExchangePath& path) {
+Progress Executor::stepExchange(WorkItem& item, ExchangePath& path, ItemObserver* observer) {
   using Outcome = collectives::DirectExchange::Outcome;
-  if (!started_ && !startExchange(item, path)) return Progress::kWouldBlock;
-  started_ = true;
+  if (!started_) {
+    if (!startExchange(item, path)) return Progress::kWouldBlock;
+    if (isObserved(item, observer)) observer->started(item);
+    started_ = true;
+  }
   for (bool advanced = false;;) switch (path.mailboxes->exchange().step()) {
       case Outcome::kDone:
-        if (path.batch.empty() || together_ || nextOfBatch_ == path.batch.size()) {
+        if (path.batch == nullptr || together_ || nextOfBatch_ == path.batch->works.size()) {
           started_ = false;
+          if (isObserved(item, observer)) observer->ended(item);
           return Progress::kDone;
         }
         advanced = true;

@@ -40,7 +40,7 @@ class Executor {
   void startPrograms(const WorkItem& item, ProgramPath& path);
   static void readScalar(const WorkItem& item, collectives::Reduction& reduction);
   device::Progress stepPrograms(const ProgramPath& path);
-  device::Progress stepExchange(const WorkItem& item, ExchangePath& path);
+  device::Progress stepExchange(WorkItem& item, ExchangePath& path, ItemObserver* observer);
   bool startExchange(const WorkItem& item, ExchangePath& path);
   void startNextOfBatch(const ExchangePath& path);
 

@@ -214,11 +214,12 @@ void Issuer::awaitConnections(std::span<const CommOperation> operations) {
   }
 }
 
-void Issuer::launchOnGpu(std::span<const CommOperation> operations, const CallEvents& events) {
+void Issuer::launchOnGpu(std::span<const CommOperation> operations) {
   const std::uint64_t capture = gpu_->captureOf(operations);
   awaitConnections(operations);
   if (choiceLog_.enabled()) choiceLog_.write(operations, scheduling());
-  schedule(operations, scheduling(), events, *work_);
+  schedule(operations, scheduling(), *work_);
+  const CallEvents events = tellProfiler(operations);
   gpu_->fill(*work_, operations);
   if (!gpu_->hasWork()) return;
   if (capture != 0) return addToGraph(operations, capture);
@@ -251,14 +252,11 @@ void Issuer::addToGraph(std::span<const CommOperation> operations, std::uint64_t
 
 void Issuer::launch(std::span<const CommOperation> operations) {
   launches_.askNowAndThen();
-  const int collectives = profiling_ != nullptr ? collectivesIn(operations) : 0;
-  const CallEvents events(profiling_, operations, [&](const CommOperation& operation) {
-    return profiledCall(operation, collectives);
-  });
-  if (gpu_) return launchOnGpu(operations, events);
+  if (gpu_) return launchOnGpu(operations);
   launches_.throwIfFailed();
   const bool small = mayStepNow(operations);
-  const std::optional<std::size_t> exchanged = makeWork(operations, events);
+  const std::optional<std::size_t> exchanged = makeWork(operations);
+  const CallEvents events = tellProfiler(operations);
   const bool begun = small && (!done_.empty() || queuesAreReady(operations.front()));
   if (!begun || !stepNow(exchanged.value_or(0))) return issue(operations, exchanged, begun);
   recorder_.addDone(operations, exchanged ? kDirectPath : 0);
@@ -285,11 +283,8 @@ bool Issuer::repeats(std::span<const CommOperation> operations) const {
 }
 
 // Runs the items of the last group again, in new buffers.
-void Issuer::repeat(std::span<const CommOperation> operations, const CallEvents& events) {
-  const auto change = [&](WorkItem& item) {
-    item.rebind(operations[item.place]);
-    item.event = events.of(item.place);
-  };
+void Issuer::repeat(std::span<const CommOperation> operations) {
+  const auto change = [&](WorkItem& item) { item.rebind(operations[item.place]); };
   if (single_.item != nullptr)
     change(*single_.item);
   else
@@ -303,17 +298,16 @@ void Issuer::forgetWork() {
 
 // Makes the items of the operations. Returns the bytes of all collectives if these go over the mailboxes and
 // there is nothing else.
-std::optional<std::size_t> Issuer::makeWork(std::span<const CommOperation> operations,
-                                            const CallEvents& events) {
+std::optional<std::size_t> Issuer::makeWork(std::span<const CommOperation> operations) {
   // Programs repeat their small groups: the items of the last one then only need the new buffers.
   if (repeats(operations)) {
-    repeat(operations, events);
+    repeat(operations);
     const CommOperation& first = operations.front();
     return isPointToPoint(first.function) ? std::nullopt : std::optional<std::size_t>(bytesOf(first));
   }
   forgetWork();
   if (choiceLog_.enabled()) choiceLog_.write(operations, scheduling());
-  return schedule(operations, scheduling(), events, *work_);
+  return schedule(operations, scheduling(), *work_);
 }
 
 // Whether the items of small operations can start: each has a queue of its own, or the mailboxes, which is
@@ -406,9 +400,18 @@ void Issuer::record(std::span<const CommOperation> operations, LaunchTask& launc
   }
 }
 
+// Starts the profiler's events of operations whose items have been made.
+CallEvents Issuer::tellProfiler(std::span<const CommOperation> operations) {
+  const int collectives = profiling_ != nullptr ? collectivesIn(operations) : 0;
+  return CallEvents(profiling_, operations, *work_, [&](const CommOperation& operation, int channels) {
+    return profiledCall(operation, collectives, channels);
+  });
+}
+
 // Describes an operation to the profiler.
-plugins::ProfiledCall Issuer::profiledCall(const CommOperation& operation, int collectives) {
+plugins::ProfiledCall Issuer::profiledCall(const CommOperation& operation, int collectives, int channels) {
   plugins::ProfiledCall call;
+  call.channels = channels;
   call.function = operation.function;
   call.send = operation.send;
   call.receive = operation.receive;
@@ -423,7 +426,6 @@ plugins::ProfiledCall Issuer::profiledCall(const CommOperation& operation, int c
   const ChosenAlgorithm& chosen = choices_.of(operation, collectives);
   call.algorithm = chosen.algorithm;
   call.protocol = chosen.protocol;
-  call.channels = chosen.channels;
   return call;
 }
 

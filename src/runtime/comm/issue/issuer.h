@@ -69,16 +69,17 @@ class Issuer {
   const LaunchQueue& launches() const { return launches_; }
 
  private:
-  void launchOnGpu(std::span<const CommOperation> operations, const CallEvents& events);
+  void launchOnGpu(std::span<const CommOperation> operations);
   void addToGraph(std::span<const CommOperation> operations, std::uint64_t capture);
   void awaitConnections(std::span<const CommOperation> operations);
   const TransferPart* notAgreedOn(std::span<const TransferPart> parts);
   bool mayStepNow(std::span<const CommOperation> operations) const;
   bool repeats(std::span<const CommOperation> operations) const;
-  void repeat(std::span<const CommOperation> operations, const CallEvents& events);
+  void repeat(std::span<const CommOperation> operations);
   void keepWork(std::span<const CommOperation> operations);
   void forgetWork();
-  std::optional<std::size_t> makeWork(std::span<const CommOperation> operations, const CallEvents& events);
+  std::optional<std::size_t> makeWork(std::span<const CommOperation> operations);
+  CallEvents tellProfiler(std::span<const CommOperation> operations);
   bool queuesAreReady(const CommOperation& first);
   bool queuesAreConnected();
   bool stepNow(std::size_t exchanged);
@@ -86,7 +87,7 @@ class Issuer {
   Scheduling scheduling();
   void record(std::span<const CommOperation> operations, LaunchTask& launch);
   std::uint64_t pathOf(const CommOperation& operation, int collectives);
-  plugins::ProfiledCall profiledCall(const CommOperation& operation, int collectives);
+  plugins::ProfiledCall profiledCall(const CommOperation& operation, int collectives, int channels);
 
   const int rank_;
   const int ranks_;

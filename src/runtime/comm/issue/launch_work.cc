@@ -9,7 +9,7 @@ WorkItem& WorkQueue::add() {
   WorkItem& item = items_[used_++];
   item.scalarAddress = nullptr;
   item.checked.reset();
-  item.event = nullptr;
+  item.observed = false;
   item.channel = 0;
   return item;
 }
@@ -47,10 +47,11 @@ int LaunchWork::queueFor(std::vector<int>& queues, std::size_t key) {
   return queues[key];
 }
 
-std::vector<collectives::DirectWork>& LaunchWork::newBatch() {
+ExchangeBatch& LaunchWork::newBatch() {
   if (usedBatches_ == batches_.size()) batches_.emplace_back();
-  std::vector<collectives::DirectWork>& batch = batches_[usedBatches_++];
-  batch.clear();
+  ExchangeBatch& batch = batches_[usedBatches_++];
+  batch.works.clear();
+  batch.places.clear();
   return batch;
 }
 

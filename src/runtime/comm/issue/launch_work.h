@@ -10,6 +10,7 @@
 // The memory of queues and items is kept for later launches.
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
@@ -79,8 +80,14 @@ class LaunchWork {
   int transferQueue(std::size_t key) { return queueFor(queueOfTransfer_, key); }
   // The next item of a queue; the caller fills in its path.
   WorkItem& add(int queue) { return queues_[static_cast<std::size_t>(queue)]->add(); }
-  // Memory for the works of a batch, until the next clear().
-  std::vector<collectives::DirectWork>& newBatch();
+  // Memory for a batch, until the next clear().
+  ExchangeBatch& newBatch();
+  // Calls `visit` for each item.
+  template <typename Visit>
+  void forEachItem(Visit&& visit) {
+    for (std::size_t i = 0; i < usedQueues_; ++i)
+      for (WorkItem& item : queues_[i]->items()) visit(item);
+  }
 
   // Steps every queue once; see WorkQueue::step. kDone: all items are done.
   device::Progress step(bool collectivesToo, ItemObserver* observer);
@@ -108,7 +115,7 @@ class LaunchWork {
   std::vector<int> queueOfChannel_, queueOfTransfer_;  // by channel and by key; -1: none
   std::vector<WorkQueue*> open_;
   bool begun_ = false;
-  std::vector<std::vector<collectives::DirectWork>> batches_;
+  std::deque<ExchangeBatch> batches_;
   std::size_t usedBatches_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "runtime/comm/issue/profile.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace xylem::comm {
 namespace {
@@ -29,10 +30,36 @@ void begin(plugins::ProfiledQueues& queues, End* end, const collectives::Transfe
   queues.begin(*end, part);
 }
 
+// Calls `visit` for the place of each operation of the item, and its event.
+template <typename Visit>
+void forEachOperation(WorkItem& item, Visit&& visit) {
+  ExchangeBatch* const batch = item.batch();
+  if (batch == nullptr) return visit(item.place, item.event);
+  batch->events.resize(batch->places.size());
+  for (std::size_t i = 0; i < batch->places.size(); ++i) visit(batch->places[i], batch->events[i]);
+}
+
 }  // namespace
 
-void QueueProfile::started(const WorkItem& item) {
-  const plugins::ProfiledPart part{.call = item.event, .channel = item.channel};
+std::vector<int> CallEvents::countItems(std::size_t operations, LaunchWork& work) {
+  std::vector<int> counts(operations, 0);
+  work.forEachItem([&](WorkItem& item) {
+    forEachOperation(item, [&](std::size_t place, CallEvent&) { ++counts[place]; });
+  });
+  return counts;
+}
+
+void CallEvents::hand(std::span<void* const> events, LaunchWork& work, bool followed) {
+  work.forEachItem([&](WorkItem& item) {
+    item.observed = followed;
+    forEachOperation(item, [&](std::size_t place, CallEvent& event) { event = {.call = events[place]}; });
+  });
+}
+
+void QueueProfile::started(WorkItem& item) {
+  for (CallEvent& event : item.events()) event.work = queues_.enter(event.call, item.channel);
+  if (item.event.call == nullptr) return;
+  const plugins::ProfiledPart part{.call = item.event.call, .channel = item.channel};
   if (const auto* programs = std::get_if<ProgramPath>(&item.path))
     for (const collectives::ProgramWork& program : programs->all()) begin(queues_, program, part);
   if (const auto* transfer = std::get_if<TransferPath>(&item.path)) {
@@ -41,13 +68,14 @@ void QueueProfile::started(const WorkItem& item) {
   }
 }
 
-void QueueProfile::ended(const WorkItem& item) {
+void QueueProfile::ended(WorkItem& item) {
   if (const auto* transfer = std::get_if<TransferPath>(&item.path))
     if (transfer->work.from != nullptr) queues_.read(*transfer->work.from);
   if (const auto* programs = std::get_if<ProgramPath>(&item.path))
     for (const collectives::ProgramWork& program : programs->all())
       for (transport::RecvEnd* from : program.from)
         if (from != nullptr) queues_.read(*from);
+  for (CallEvent& event : item.events()) queues_.leave(std::exchange(event.work, nullptr));
 }
 
 }  // namespace xylem::comm

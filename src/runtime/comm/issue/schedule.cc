@@ -58,9 +58,8 @@ collectives::DirectWork directWorkOf(const CommOperation& operation, int ranks) 
 // Adds the items of a group's operations to the work of a launch.
 class WorkMaker {
  public:
-  WorkMaker(std::span<const CommOperation> operations, const Scheduling& scheduling, const CallEvents& events,
-            LaunchWork& work)
-      : operations_(operations), scheduling_(scheduling), events_(events), work_(work) {}
+  WorkMaker(std::span<const CommOperation> operations, const Scheduling& scheduling, LaunchWork& work)
+      : operations_(operations), scheduling_(scheduling), work_(work) {}
 
   // How many collectives are exchanges. `count`: how many collectives there are.
   int exchanges(int count) const {
@@ -95,10 +94,12 @@ class WorkMaker {
       for (const CommOperation* operation : operations) addExchange(*operation);
       return;
     }
-    std::vector<collectives::DirectWork>& batch = work_.newBatch();
-    for (const CommOperation* operation : operations)
-      batch.push_back(directWorkOf(*operation, scheduling_.ranks));
-    newExchange(*operations.front()).batch = batch;
+    ExchangeBatch& batch = work_.newBatch();
+    for (const CommOperation* operation : operations) {
+      batch.works.push_back(directWorkOf(*operation, scheduling_.ranks));
+      batch.places.push_back(placeOf(*operation));
+    }
+    newExchange(*operations.front()).batch = &batch;
   }
 
   bool fitsBatch(const CommOperation& operation) const {
@@ -198,12 +199,14 @@ class WorkMaker {
     if (function != Function::kAllReduce && star.hosts > 1) shape.chunk = std::min(shape.chunk, step);
   }
 
+  std::size_t placeOf(const CommOperation& operation) const {
+    return static_cast<std::size_t>(&operation - operations_.data());
+  }
   // An item in the queue of a channel; the caller fills in its path.
   WorkItem& newItem(const CommOperation& operation, int channel) {
     WorkItem& item = work_.add(work_.channelQueue(channel));
     item.function = operation.function;
-    item.place = static_cast<std::size_t>(&operation - operations_.data());
-    item.event = events_.of(item.place);
+    item.place = placeOf(operation);
     item.channel = channel;
     item.scalarAddress = operation.reduction.scalarAddress;
     item.scalarBytes = elementBytes(operation.type);
@@ -220,7 +223,6 @@ class WorkMaker {
 
   const std::span<const CommOperation> operations_;
   const Scheduling& scheduling_;
-  const CallEvents& events_;
   LaunchWork& work_;
 };
 
@@ -293,7 +295,6 @@ void WorkMaker::addTransfers() {
     item.function = operation.function;
     item.path = part.path;
     item.place = part.place;
-    item.event = events_.of(part.place);
     item.channel = part.path.queue;
     if (scheduling_.checked && part.path.connection != nullptr && part.path.queue == 0)
       item.checked = CheckedCall{scheduling_.rank, signatureOf(operation)};
@@ -314,9 +315,9 @@ tuning::SplitTask taskOf(const CommOperation& operation, const ChosenAlgorithm& 
 }
 
 std::optional<std::size_t> schedule(std::span<const CommOperation> operations, const Scheduling& scheduling,
-                                    const CallEvents& events, LaunchWork& work) {
+                                    LaunchWork& work) {
   work.clear();
-  WorkMaker maker(operations, scheduling, events, work);
+  WorkMaker maker(operations, scheduling, work);
   const auto collectives =
       static_cast<int>(std::count_if(operations.begin(), operations.end(), isBusyCollective));
   const bool transfers = static_cast<std::size_t>(collectives) < operations.size();

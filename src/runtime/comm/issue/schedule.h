@@ -4,7 +4,7 @@
 // its parts; sends of a rank to itself are paired with their receives.
 //
 //   const Scheduling scheduling{rank, ranks, stepBytes, links.channels(), choices, transfers};
-//   schedule(operations, scheduling, events, work);
+//   schedule(operations, scheduling, work);
 
 #include <optional>
 #include <span>
@@ -15,7 +15,6 @@
 #include "runtime/comm/issue/launch_work.h"
 #include "runtime/comm/issue/mailboxes.h"
 #include "runtime/comm/issue/operation.h"
-#include "runtime/comm/issue/profile.h"
 #include "runtime/comm/issue/transfers.h"
 #include "runtime/comm/join/links.h"
 
@@ -43,6 +42,6 @@ tuning::SplitTask taskOf(const CommOperation& operation, const ChosenAlgorithm& 
 // Returns the bytes of all collectives if these go over the mailboxes and there is nothing else.
 // `work`: what was in it before is dropped.
 std::optional<std::size_t> schedule(std::span<const CommOperation> operations, const Scheduling& scheduling,
-                                    const CallEvents& events, LaunchWork& work);
+                                    LaunchWork& work);
 
 }  // namespace xylem::comm

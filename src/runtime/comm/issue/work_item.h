@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <variant>
+#include <vector>
 
 #include "core/kinds.h"
 #include "runtime/collectives/direct_share.h"
@@ -36,11 +37,24 @@ struct ProgramPath {
   }
 };
 
+// A profiler's events of a call: of itself, and of its work on a channel while that goes on. Null: none.
+struct CallEvent {
+  void* call = nullptr;
+  void* work = nullptr;
+};
+
+// Collectives that may be one exchange: what they are, their operations' indices in the group, and their events.
+struct ExchangeBatch {
+  std::vector<collectives::DirectWork> works;
+  std::vector<std::size_t> places;
+  std::vector<CallEvent> events;
+};
+
 // An exchange among the ranks of a host, of one collective or of many.
 struct ExchangePath {
   Mailboxes* mailboxes = nullptr;
   collectives::DirectWork work;
-  std::span<const collectives::DirectWork> batch;  // empty: `work` is all; otherwise these instead
+  ExchangeBatch* batch = nullptr;  // null: `work` is all; otherwise these instead
   // DirectExchange::starts() once this item has started. If that has not changed when the item runs again,
   // only the buffers are new to the exchange.
   std::uint64_t starts = ~std::uint64_t{0};
@@ -71,14 +85,22 @@ struct CheckedCall {
 
 struct WorkItem {
   Function function = Function::kAllReduce;
-  std::size_t place = 0;  // the index of its operation in the group
+  std::size_t place = 0;  // the index of its operation in the group, or of the first of its batch
   std::variant<TransferPath, ExchangePath, ProgramPath> path;
   // Where the scalar of a scaled sum is read when the item starts; null: it is in the reduction already.
   const std::byte* scalarAddress = nullptr;
   std::size_t scalarBytes = 0;
   std::optional<CheckedCall> checked;  // transfers only
-  void* event = nullptr;               // a profiler's event of the call; null: the item has no observer
+  bool observed = false;               // a profiler follows the item
+  CallEvent event;                     // of an item without a batch
   int channel = 0;
+
+  ExchangeBatch* batch() {
+    auto* const exchange = std::get_if<ExchangePath>(&path);
+    return exchange == nullptr ? nullptr : exchange->batch;
+  }
+  // The events of its operations, one of each.
+  std::span<CallEvent> events() { return batch() == nullptr ? std::span(&event, 1) : batch()->events; }
 
   // Makes it the item of an operation that differs from its own by the buffers only. Not for programs.
   void rebind(const CommOperation& operation) {
@@ -94,13 +116,13 @@ struct WorkItem {
   }
 };
 
-// Called when an item over queues that has an event starts, and when it is done.
+// Called when an observed item starts, and when it is done.
 class ItemObserver {
  public:
   // Before the first step. The item's queues are known.
-  virtual void started(const WorkItem& item) = 0;
+  virtual void started(WorkItem& item) = 0;
   // Everything that the item receives has been read.
-  virtual void ended(const WorkItem& item) = 0;
+  virtual void ended(WorkItem& item) = 0;
 
  protected:
   ~ItemObserver() = default;

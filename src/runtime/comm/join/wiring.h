@@ -22,7 +22,7 @@
 #include "runtime/comm/join/transports.h"
 #include "runtime/comm/watch/peer_watch.h"
 #include "runtime/gpu/network_slots.h"
-#include "runtime/plugins/profiled_network.h"
+#include "runtime/plugins/profiled_queues.h"
 
 namespace xylem::comm {
 

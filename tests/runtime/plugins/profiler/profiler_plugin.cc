@@ -4,6 +4,9 @@
 //   start 2 group of 0 / start 3 coll AllReduce 1000 float of 2 seq 0 / stop 3
 //   start 4 of 3 rank 0 op peer 1 channel 0 steps 2 sends / state 4 0 512 1 / start 5 of 4 rank 0 step 0
 //
+// A call on a channel has its times, in version 3 zeros: `start 6 of 3 rank 0 channel 1 at 500`, `state 6 22 900 0`. If the plugin
+// wants such events, its lines of calls end with their number, `on 2`.
+//
 // TEST_PROFILER_MASK: the kinds of events that it wants (all). TEST_PROFILER_INIT: the result of init.
 
 #include <atomic>
@@ -17,6 +20,9 @@
 namespace {
 
 namespace abi = xylem::plugins::abi;
+
+// All kinds but calls on channels.
+constexpr int kOther = 0xfff & ~abi::kProfileKernelCh;
 
 std::mutex mutex;
 std::string lines;
@@ -42,7 +48,7 @@ abi::Result begin(void** context, int* mask) {
   if (const int result = setting("TEST_PROFILER_INIT", 0); result != 0) return result;
   const std::lock_guard lock(mutex);
   // Read by threads of other communicators.
-  std::atomic_ref(*mask).store(setting("TEST_PROFILER_MASK", 0xfff), std::memory_order_relaxed);
+  std::atomic_ref(*mask).store(setting("TEST_PROFILER_MASK", kOther), std::memory_order_relaxed);
   *context = &contexts;
   ++contexts;
   return abi::kSuccess;
@@ -79,16 +85,34 @@ abi::Result init(void** context, std::uint64_t, int* mask, const char* name, int
 using Table = abi::ProfilerV5;
 #endif
 
+[[maybe_unused]] std::string onChannels(int channels) {
+  return (setting("TEST_PROFILER_MASK", kOther) & abi::kProfileKernelCh) == 0
+             ? ""
+             : " on " + std::to_string(channels);
+}
+template <typename Call>
+std::string channelsOf(const Call& call) {
+  if constexpr (requires { call.nMaxChannels; }) return onChannels(call.nMaxChannels);
+  if constexpr (requires { call.nChannels; }) return onChannels(call.nChannels);
+  return "";
+}
+template <typename KernelCh>
+std::string timeOf(const KernelCh& work) {
+  if constexpr (requires { work.pTimer; }) return std::to_string(work.pTimer);
+  return "0";
+}
+
 std::string describe(const Event& event) {
   switch (event.type) {
     case abi::kProfileGroup:
       return "group";
     case abi::kProfileColl:
       return "coll " + text(event.coll.func) + " " + std::to_string(event.coll.count) + " " +
-             text(event.coll.datatype) + " seq " + std::to_string(event.coll.seqNumber);
+             text(event.coll.datatype) + " seq " + std::to_string(event.coll.seqNumber) +
+             channelsOf(event.coll);
     case abi::kProfileP2p:
       return "p2p " + text(event.p2p.func) + " " + std::to_string(event.p2p.count) + " " +
-             text(event.p2p.datatype) + " peer " + std::to_string(event.p2p.peer);
+             text(event.p2p.datatype) + " peer " + std::to_string(event.p2p.peer) + channelsOf(event.p2p);
     case abi::kProfileProxyOp:
       return "op peer " + std::to_string(event.proxyOp.peer) + " channel " +
              std::to_string(event.proxyOp.channelId) + " steps " + std::to_string(event.proxyOp.nSteps) +
@@ -97,6 +121,8 @@ std::string describe(const Event& event) {
       return "step " + std::to_string(event.proxyStep.step);
     case abi::kProfileProxyCtrl:
       return "control";
+    case abi::kProfileKernelCh:
+      return "channel " + std::to_string(event.kernelCh.channelId) + " at " + timeOf(event.kernelCh);
 #if VERSION >= 5
     case abi::kProfileGroupApi:
       return "group call";
@@ -128,6 +154,12 @@ abi::Result stopEvent(void* event) {
 
 abi::Result recordEventState(void* event, int state, void* arguments) {
   const std::lock_guard lock(mutex);
+  if (state == abi::kKernelChStop) {
+    const auto& end = *static_cast<const abi::KernelChEnd*>(arguments);
+    lines +=
+        "state " + number(event) + " " + std::to_string(state) + " " + std::to_string(end.pTimer) + " 0\n";
+    return abi::kSuccess;
+  }
   const abi::ProxyOpProgress none{};
   const auto& progress = arguments == nullptr ? none : *static_cast<const abi::ProxyOpProgress*>(arguments);
   lines += "state " + number(event) + " " + std::to_string(state) + " " + std::to_string(progress.bytes) +

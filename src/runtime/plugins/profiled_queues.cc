@@ -1,4 +1,4 @@
-#include "runtime/plugins/profiled_network.h"
+#include "runtime/plugins/profiled_queues.h"
 
 #include <algorithm>
 #include <utility>
@@ -103,6 +103,24 @@ void ProfiledQueue::closeUpTo(std::uint64_t end) {
     if (part.over()) profiler_.stop(part.event);
   }
   while (!parts_.empty() && parts_.front().over()) parts_.pop_front();
+}
+
+ProfiledQueues::~ProfiledQueues() {
+  for (void* const work : working_) profiler_.stopChannel(work);
+}
+
+void* ProfiledQueues::enter(void* call, int channel) {
+  const std::lock_guard lock(mutex_);
+  void* const work = profiler_.startChannel(call, channel);
+  if (work != nullptr) working_.insert(work);
+  return work;
+}
+
+void ProfiledQueues::leave(void* work) {
+  if (work == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  working_.erase(work);
+  profiler_.stopChannel(work);
 }
 
 template <typename End>

@@ -1,13 +1,16 @@
 #pragma once
-// Tells a profiler about the network: the steps that calls send and receive, and the progress thread.
+// Tells a profiler what calls do once they have been issued: when they are at work on a channel, the steps that they send
+// and receive over the network; and what the progress thread does.
 //
-// Each part of a call in a queue is a ProxyOp event. Below it each step is a ProxyStep event, from when it
-// can be sent until its slot is free again.
+// A call at work on a channel is a KernelCh event. Each part of a call in a queue is a ProxyOp event. Below it each step is a
+// ProxyStep event, from when it can be sent until its slot is free again.
 //
 //   ProfiledQueues queues(profiler);                   // outlives the ends' pumps
+//   void* const work = queues.enter(event, 0);
 //   queues.begin(sendEnd, {.call = event, .channel = 0, .steps = 12, .stepBytes = 4096});
 //   ... 12 steps ...
 //   queues.read(recvEnd);                              // for receives: all steps have been read
+//   queues.leave(work);
 //
 // Steps are moved by a thread that waits for them or by the proxy. The events of one rank come one at a time,
 // from any of these threads. A send's part may end long after its call.
@@ -17,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "runtime/plugins/profiler.h"
@@ -71,7 +75,14 @@ class ProfiledQueue final : public transport::StepObserver {
 class ProfiledQueues {
  public:
   explicit ProfiledQueues(Profiler& profiler) : profiler_(profiler) {}
+  // Stops events of work that never ended.
+  ~ProfiledQueues();
+  ProfiledQueues(const ProfiledQueues&) = delete;
+  ProfiledQueues& operator=(const ProfiledQueues&) = delete;
 
+  // A call begins its work on a channel: the event for leave(), or null if the profiler does not want to know.
+  void* enter(void* call, int channel);
+  void leave(void* work);
   // The next part.steps steps of the end belong to the call. Does nothing if the end is not on a network.
   void begin(transport::SendEnd& end, ProfiledPart part);
   void begin(transport::RecvEnd& end, ProfiledPart part);
@@ -83,6 +94,7 @@ class ProfiledQueues {
 
   Profiler& profiler_;
   std::mutex mutex_;
+  std::set<void*> working_;                                       // events between enter() and leave()
   std::map<const void*, std::unique_ptr<ProfiledQueue>> queues_;  // by end
 };
 
