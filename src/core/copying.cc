@@ -49,6 +49,16 @@ void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes, bool isN
     std::memcpy(out + at, in + at, std::min(kByVectors, bytes - at));
 }
 
+// More lines can be on their way to the second cache at a time than to the first one, into which a plain copy fetches them.
+void copyFromCore(std::byte* out, const std::byte* in, std::size_t bytes) {
+  constexpr std::size_t kLeast = std::size_t{1} << 10, kMost = std::size_t{8} << 10;
+  constexpr int kToRead = 0, kIntoSecondCache = 2;
+  if (bytes >= kLeast && bytes <= kMost)
+    for (std::size_t at = 0; at < bytes; at += kCacheLine)
+      __builtin_prefetch(in + at, kToRead, kIntoSecondCache);
+  copyBytes(out, in, bytes);
+}
+
 void streamBytes(std::byte* out, const std::byte* in, std::size_t bytes) {
 #if defined(__SSE2__)
   // The bytes before the first whole line and behind the last one are copied as usual.

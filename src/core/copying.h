@@ -26,6 +26,8 @@ void copyBytes(std::byte* out, const std::byte* in, std::size_t bytes);
 // depends on the distance of that core what is fastest: vector copies with prefetched lines if it is near;
 // the string instructions that the C library uses, which wait half as long for the lines, if it is far away.
 void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes, bool isNear);
+// Copies from memory whose lines are in the cache of another core, which has just written them.
+void copyFromCore(std::byte* out, const std::byte* in, std::size_t bytes);
 // True if copyToCore depends on the distance for this size.
 constexpr bool distanceMatters(std::size_t bytes) {
   constexpr std::size_t kMinByLines = std::size_t{2} << 10, kMaxByLines = std::size_t{8} << 10;

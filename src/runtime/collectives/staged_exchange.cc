@@ -108,13 +108,13 @@ void StagedExchange::copyPiece() const {
   const std::size_t piece = bytes(pieceCount());
   std::byte* const output = work_->output + pieceAt();
   if (work_->function == Function::kBroadcast) {
-    if (awaits(work_->root)) copyBytes(output, stagedBy(work_->root), piece);
+    if (awaits(work_->root)) copyFromCore(output, stagedBy(work_->root), piece);
     return;
   }
   const bool toAll = work_->function == Function::kAlltoAll;
   for (int rank = 0; rank < ranks_; ++rank)
     if (awaits(rank))
-      copyBytes(output + blockAt(rank), stagedBy(rank) + (toAll ? stagedBlockAt(rank_, rank) : 0), piece);
+      copyFromCore(output + blockAt(rank), stagedBy(rank) + (toAll ? stagedBlockAt(rank_, rank) : 0), piece);
 }
 
 void StagedExchange::reducePiece() {
