@@ -434,6 +434,7 @@ TEST_P(ChannelProfilerOf, AnAbortEndsTheEventsOfItsCalls) {
     }
     called.arrive_and_wait();
     EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+    cudaStreamSynchronize(nullptr);  // the error stays in the stream until somebody asks
   }));
   all += lines();
   EXPECT_THAT(all, HasSubstr(" channel "));
