@@ -22,11 +22,9 @@ void pauseProcessor() {
 }
 
 WaitPolicy chooseWaitPolicy(bool oversubscribed) {
-  WaitPolicy policy;
   // A few microseconds. Longer spins gain nothing over yields, which cost a fraction of a microsecond if no
   // other thread wants the core, and lose much if one does.
-  policy.spins = oversubscribed ? 0 : 64;
-  return policy;
+  return {.spins = oversubscribed ? 0 : 64};
 }
 
 void Backoff::pause() {

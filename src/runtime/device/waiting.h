@@ -19,6 +19,7 @@
 
 namespace xylem::device {
 
+// Yields have a time, not a number: each may give a busy program a whole slice of time.
 struct WaitPolicy {
   int spins = 0;                             // pauses of the processor, tens of nanoseconds each
   std::chrono::microseconds yielding{1000};  // how long the core is offered to other threads

@@ -12,8 +12,8 @@
 //   queues.read(recvEnd);                              // for receives: all steps have been read
 //   queues.leave(work);
 //
-// Steps are moved by a thread that waits for them or by the proxy. The events of one rank come one at a time,
-// from any of these threads. A send's part may end long after its call.
+// Steps are moved by a thread that waits for them or by the proxy. The events of one rank's channels and steps come one at a
+// time, from any of these threads. A send's part may end long after its call.
 
 #include <array>
 #include <deque>

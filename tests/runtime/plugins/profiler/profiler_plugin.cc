@@ -7,7 +7,7 @@
 // A call on a channel has its times, in version 3 zeros: `start 6 of 3 rank 0 channel 1 at 500`, `state 6 22 900 0`. If the plugin
 // wants such events, its lines of calls end with their number, `on 2`.
 //
-// TEST_PROFILER_MASK: the kinds of events that it wants (all). TEST_PROFILER_INIT: the result of init.
+// TEST_PROFILER_MASK: the kinds of events that it wants (all but calls on channels). TEST_PROFILER_INIT: the result of init.
 
 #include <atomic>
 #include <cstdlib>
@@ -21,8 +21,7 @@ namespace {
 
 namespace abi = xylem::plugins::abi;
 
-// All kinds but calls on channels.
-constexpr int kOther = 0xfff & ~abi::kProfileKernelCh;
+constexpr int kUsualMask = 0xfff & ~abi::kProfileKernelCh;
 
 std::mutex mutex;
 std::string lines;
@@ -48,7 +47,7 @@ abi::Result begin(void** context, int* mask) {
   if (const int result = setting("TEST_PROFILER_INIT", 0); result != 0) return result;
   const std::lock_guard lock(mutex);
   // Read by threads of other communicators.
-  std::atomic_ref(*mask).store(setting("TEST_PROFILER_MASK", kOther), std::memory_order_relaxed);
+  std::atomic_ref(*mask).store(setting("TEST_PROFILER_MASK", kUsualMask), std::memory_order_relaxed);
   *context = &contexts;
   ++contexts;
   return abi::kSuccess;
@@ -86,7 +85,7 @@ using Table = abi::ProfilerV5;
 #endif
 
 [[maybe_unused]] std::string onChannels(int channels) {
-  return (setting("TEST_PROFILER_MASK", kOther) & abi::kProfileKernelCh) == 0
+  return (setting("TEST_PROFILER_MASK", kUsualMask) & abi::kProfileKernelCh) == 0
              ? ""
              : " on " + std::to_string(channels);
 }
