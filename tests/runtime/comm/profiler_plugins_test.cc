@@ -434,7 +434,7 @@ TEST_P(ChannelProfilerOf, AnAbortEndsTheEventsOfItsCalls) {
     }
     called.arrive_and_wait();
     EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
-    cudaStreamSynchronize(nullptr);  // the error stays in the stream until somebody asks
+    cudaStreamSynchronize(nullptr);  // takes the error out of the stream, where the next test would find it
   }));
   all += lines();
   EXPECT_THAT(all, HasSubstr(" channel "));
