@@ -32,7 +32,11 @@ FileDescriptor NetworkSlots::dmaBufOf(std::byte* memory, std::size_t bytes) {
   const EnteredDevice entered(gpu_);
   int descriptor = -1;
   const Status status = gpu_.driver().exportDmaBuf(memory, wholePages(bytes), &descriptor);
-  return FileDescriptor(status == kDone ? descriptor : -1);
+  if (status == kDone) return FileDescriptor(descriptor);
+  log_->info(Subsystem::kNet,
+             "rank {}, GPU {}: the driver makes no DMA-BUF of {} bytes for a queue over the network: {}",
+             gpu_.rank(), gpu_.device(), wholePages(bytes), gpu_.driver().describe(status));
+  return {};
 }
 
 }  // namespace xylem::gpu

@@ -1,13 +1,17 @@
 // Networks that read and write memory of GPUs (GPU Direct RDMA): where the slots of queues lie, how the network gets to know them, and
 // that a kernel sees what has arrived only once it was flushed.
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
+#include <fstream>
 #include <numeric>
+#include <sstream>
 
+#include "core/temporary_directory.h"
 #include "runtime/gpu/gpu_ranks.h"
 #include "runtime/gpu/mapped_gpus.h"
+#include "runtime/gpu/network_slots.h"
 #include "runtime/plugins/test_net.h"
 
 namespace xylem::testing {
@@ -15,6 +19,7 @@ namespace {
 
 using plugins::TestNetCounts;
 using plugins::testNetCounts;
+using ::testing::HasSubstr;
 
 constexpr int kRanks = 2;
 
@@ -118,6 +123,33 @@ TEST(GpuDirectRdma, FlushesNothingThatTheGpuOrders) {
     const Environment environment(asked);
     EXPECT_GT(countsOfAJob(9, kH100s).flushes, 0) << asks;
   }
+}
+
+TEST(GpuDirectRdma, IsByAddressWhereTheDriverMakesNoDmaBuf) {
+  auto variables = variablesFor(9, "dgxa100-2gpu.xml");
+  variables["TEST_NET_POINTERS"] = "7";
+  const Environment environment(variables);
+  MappedGpus::Options failing = kA100s;
+  failing.failsToExport = true;
+  const TestNetCounts counts = countsOfAJob(9, failing);
+  EXPECT_GT(counts.gpuMemory, 0);
+  EXPECT_EQ(counts.dmaBufs, 0);
+}
+
+TEST(GpuDirectRdma, LogsThatTheDriverMakesNoDmaBuf) {
+  const TemporaryDirectory folder;
+  const Settings settings = Settings::fromPairs(
+      {{"NCCL_DEBUG", "INFO"}, {"NCCL_DEBUG_SUBSYS", "NET"}, {"NCCL_DEBUG_FILE", folder / "log"}});
+  MappedGpus::Options failing;
+  failing.failsToExport = true;
+  const MappedGpus gpus(failing);
+  const gpu::GpuContext gpu(*gpu::driverOfThread(settings), 3, 1);
+  gpu::NetworkSlots slots(gpu, settings, std::make_shared<const Logger>(settings));
+  const std::shared_ptr<std::byte> memory = slots.allocate(1000);
+  EXPECT_FALSE(slots.dmaBufOf(memory.get(), 1000));
+  std::ostringstream text;
+  text << std::ifstream(folder / "log").rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr("rank 3, GPU 1: the driver makes no DMA-BUF of 65536 bytes"));
 }
 
 // The plan may have it for one direction.

@@ -286,7 +286,8 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
   table.exportDmaBuf = [](void* memory, std::size_t bytes, int* descriptor) {
     const std::lock_guard lock(machine->mutex);
     auto found = machine->pieces.upper_bound(static_cast<const std::byte*>(memory));
-    if (!machine->options.exportsDmaBuf || found == machine->pieces.begin()) return kInvalid;
+    if (!machine->options.exportsDmaBuf || machine->options.failsToExport || found == machine->pieces.begin())
+      return kInvalid;
     const auto& [begin, piece] = *--found;
     if (static_cast<const std::byte*>(memory) + bytes > begin + piece.bytes || piece.file < 0)
       return kInvalid;

@@ -32,6 +32,7 @@ class MappedGpus {
     std::vector<std::string> busIds;  // of the first ones; the others are on no bus
     bool reachPeers = true;           // their memory
     bool exportsDmaBuf = true;
+    bool failsToExport = false;  // though they say that they can
   };
   MappedGpus();
   explicit MappedGpus(const Options& options);

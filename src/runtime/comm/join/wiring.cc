@@ -159,7 +159,8 @@ Wiring::Wiring(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoste
                const CommPlan& plan, const JoinRequest& request, PeerWatch& watch, CopyChanges& changes,
                const gpu::GpuContext* gpu)
     : stepBytes_(transport::stepBytesFor(roster.bufferBytes())),
-      slots_(gpu != nullptr ? std::make_unique<gpu::NetworkSlots>(*gpu, request.settings) : nullptr),
+      slots_(gpu != nullptr ? std::make_unique<gpu::NetworkSlots>(*gpu, request.settings, request.log)
+                            : nullptr),
       transports_(
           steps.run(InitPart::kAllGathers, "exchanging addresses",
                     [&] { return openTransports(bootstrap, roster, plan, request, changes, slots_.get()); })),
