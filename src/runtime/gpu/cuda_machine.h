@@ -35,6 +35,11 @@ class CudaMachine {
   __device__ bool all(bool mine) { return __all_sync(0xffffffffu, mine) != 0; }
   __device__ bool any(bool mine) { return __any_sync(0xffffffffu, mine) != 0; }
   __device__ void pause() {}
+  __device__ std::uint64_t clock() {
+    std::uint64_t nanoseconds;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds)::"memory");
+    return nanoseconds;
+  }
 
   __device__ std::uint64_t loadAcquire(const std::uint64_t* from) {
     std::uint64_t value;

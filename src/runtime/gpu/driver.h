@@ -93,7 +93,7 @@ struct DriverTable {
   // which is read before the call returns.
   Status (*launch)(const std::byte* table, const InlineTable* inlined, int lanes, void* stream);
 };
-constexpr int kDriverAbi = 7;
+constexpr int kDriverAbi = 8;
 
 // The driver of the calling thread's device if that is a GPU. XYLEM_DEVICE decides; with `auto` it is a GPU if the program has
 // loaded NVIDIA's driver and one of its contexts is current in this thread. Throws Error if the device has to be a GPU, but

@@ -349,7 +349,8 @@ XYLEM_KERNEL inline void postSlice(M& m, Block& block, const Slice& slice) {
 // The host looks at it while the kernel runs, and then, unless all is well, at the rest of the report.
 template <Machine M>
 XYLEM_KERNEL inline void reportOutcome(M& m, const Work& work, std::uint32_t outcome) {
-  if (work.isPumped || outcome != static_cast<std::uint32_t>(Outcome::kDone)) m.releaseFence();
+  if (work.timed) m.storeRelaxed(&work.report->ended, m.clock());
+  if (work.isPumped || work.timed || outcome != static_cast<std::uint32_t>(Outcome::kDone)) m.releaseFence();
   m.storeFenced(reinterpret_cast<std::uint32_t*>(&work.report->outcome), outcome);
 }
 
@@ -433,6 +434,7 @@ XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, std::uin
     block.outcome = kBlockRuns;
     m.storeRelaxed(reinterpret_cast<std::uint32_t*>(&work.report->outcome), kBlockRuns);
     m.storeRelaxed(&work.report->waitsFor, 0u);
+    if (work.timed) m.storeRelaxed(&work.report->began, m.clock());
     if (work.scalar != nullptr)
       for (int i = 0; i < work.elementBytes; ++i)
         block.work.factor.element[static_cast<std::size_t>(i)] =

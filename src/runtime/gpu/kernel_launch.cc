@@ -199,6 +199,21 @@ bool KernelLaunch::hasReportedEnd() {
   return false;
 }
 
+// A work's end is there before its outcome. One that gave up while it waited for another lane never began.
+WorkTimes KernelLaunch::timesOf(const WorkRange& works, bool over) const {
+  WorkTimes times;
+  bool ended = true;
+  for (std::size_t i = works.first; i < works.first + works.count; ++i) {
+    const Report& report = reports()[i];
+    ended = ended && outcomeOf(i) != Outcome::kRunning;
+    const std::uint64_t began = __atomic_load_n(&report.began, __ATOMIC_RELAXED);
+    if (began != 0 && (times.began == 0 || began < times.began)) times.began = began;
+    times.ended = std::max(times.ended, __atomic_load_n(&report.ended, __ATOMIC_RELAXED));
+  }
+  times.ended = ended || over ? std::max(times.began, times.ended) : 0;
+  return times;
+}
+
 std::optional<Error> KernelLaunch::failure() const {
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     const Report& report = reports()[i];

@@ -30,6 +30,16 @@ struct HostCall {
   void* data = nullptr;
 };
 
+// Works of a launch that were added one after the other.
+struct WorkRange {
+  std::size_t first = 0, count = 0;
+};
+
+// When the first of some works began, and when the last one was done, in nanoseconds of the GPU's clock; 0: not yet.
+struct WorkTimes {
+  std::uint64_t began = 0, ended = 0;
+};
+
 class KernelLaunch {
  public:
   // `abort`: the communicator's word, in pinned memory.
@@ -40,6 +50,7 @@ class KernelLaunch {
   void clear();
   int newLane();
   int lanes() const { return static_cast<int>(usedLanes_); }
+  std::size_t works() const { return functions_.size(); }
   std::uint64_t worksOf(int lane) const { return lanes_[static_cast<std::size_t>(lane)].size(); }
   // The ends and the order of ranks are copied when the launch starts. The work waits until lane `other` (negative: none) has passed
   // `passed` works. `function`: the operation, for messages.
@@ -68,6 +79,8 @@ class KernelLaunch {
   // hasReportedEnd() until the blocks say that they are over. Blocks also begin their reports anew themselves.
   void beginReplay();
   bool hasReportedEnd();
+  // The works are timed. `over`: nothing runs any more, so works that have begun have ended.
+  WorkTimes timesOf(const WorkRange& works, bool over) const;
   // Ends the blocks that wait.
   void giveUp() { __atomic_store_n(abort_, 1u, __ATOMIC_RELEASE); }
   // The error that a block has found, in this replay or in one before.

@@ -49,7 +49,8 @@ concept Machine = requires(M& m, const std::byte* from, std::byte* to, std::uint
   m.syncWarp();  // the same for the threads of a warp
   { m.all(bool{}) } -> std::convertible_to<bool>;
   { m.any(bool{}) } -> std::convertible_to<bool>;
-  m.pause();  // a thread waits for something outside of its block
+  m.pause();                                            // a thread waits for something outside of its block
+  { m.clock() } -> std::convertible_to<std::uint64_t>;  // nanoseconds, the same for all blocks
 
   // Counters and flags that hosts and other GPUs access at the same time.
   { m.loadAcquire(counter) } -> std::convertible_to<std::uint64_t>;

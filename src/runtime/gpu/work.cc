@@ -85,6 +85,7 @@ Work workOf(const WorkRequest& request) {
                             [](const QueueEnd& end) { return !end || end.references; });
   work.slice = collectives::sliceElements(stepBytes, request.mostBytes, work.elementBytes);
   work.isPumped = request.isPumped;
+  work.timed = request.timed;
   work.length = collectives::lengthOf(request.program, request.shape);
   work.label = request.label;
   work.shape = request.shape;

@@ -67,6 +67,9 @@ struct Report {
   std::uint64_t expectedBytes = 0;
   // kMismatch or kUnreachable once a block has found that. A replay does not take it back, as the queues cannot be used again.
   alignas(8) Outcome failure = Outcome::kRunning;
+  // If the work is timed: in nanoseconds of the GPU's clock; 0: not yet.
+  std::uint64_t began = 0;
+  std::uint64_t ended = 0;  // there before `outcome`
 };
 
 struct Work {
@@ -77,6 +80,7 @@ struct Work {
   bool scales = false;  // raw elements are scaled on their way in
   bool refers = false;  // data that lies in the buffers is not copied into slots, and the peers read it there
   bool isPumped = false;  // a thread of the host looks at the queues as soon as the report has an outcome
+  bool timed = false;     // the report says when the work began and ended
   std::uint8_t elementBytes = 1;
   collectives::QueueMask fromQueues = 0;  // the queues that exist
   collectives::QueueMask toQueues = 0;
@@ -141,6 +145,7 @@ struct WorkRequest {
   std::uint64_t label = 0;
   bool refers = false;    // as in Work, where all queues allow it
   bool isPumped = false;  // as in Work
+  bool timed = false;     // as in Work
 };
 // Throws Error (ncclInvalidArgument) if a buffer is not aligned to its elements: a GPU cannot read such elements.
 Work workOf(const WorkRequest& request);

@@ -106,21 +106,21 @@ void ProfiledQueue::closeUpTo(std::uint64_t end) {
 }
 
 ProfiledQueues::~ProfiledQueues() {
-  for (void* const work : working_) profiler_.stopChannel(work);
+  for (void* const work : working_) profiler_.stopChannel(work, hostClock());
 }
 
-void* ProfiledQueues::enter(void* call, int channel) {
+void* ProfiledQueues::enter(void* call, int channel, std::uint64_t time) {
   const std::lock_guard lock(mutex_);
-  void* const work = profiler_.startChannel(call, channel);
+  void* const work = profiler_.startChannel(call, channel, time);
   if (work != nullptr) working_.insert(work);
   return work;
 }
 
-void ProfiledQueues::leave(void* work) {
+void ProfiledQueues::leave(void* work, std::uint64_t time) {
   if (work == nullptr) return;
   const std::lock_guard lock(mutex_);
   working_.erase(work);
-  profiler_.stopChannel(work);
+  profiler_.stopChannel(work, time);
 }
 
 template <typename End>

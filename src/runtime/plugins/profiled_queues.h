@@ -6,11 +6,11 @@
 // ProxyStep event, from when it can be sent until its slot is free again.
 //
 //   ProfiledQueues queues(profiler);                   // outlives the ends' pumps
-//   void* const work = queues.enter(event, 0);
+//   void* const work = queues.enter(event, 0, hostClock());
 //   queues.begin(sendEnd, {.call = event, .channel = 0, .steps = 12, .stepBytes = 4096});
 //   ... 12 steps ...
 //   queues.read(recvEnd);                              // for receives: all steps have been read
-//   queues.leave(work);
+//   queues.leave(work, hostClock());
 //
 // Steps are moved by a thread that waits for them or by the proxy. The events of one rank's channels and steps come one at a
 // time, from any of these threads. A send's part may end long after its call.
@@ -80,9 +80,10 @@ class ProfiledQueues {
   ProfiledQueues(const ProfiledQueues&) = delete;
   ProfiledQueues& operator=(const ProfiledQueues&) = delete;
 
-  // A call begins its work on a channel: the event for leave(), or null if the profiler does not want to know.
-  void* enter(void* call, int channel);
-  void leave(void* work);
+  // A call began its work on a channel at this time, in nanoseconds: the event for leave(), or null if the profiler does not want to
+  // know.
+  void* enter(void* call, int channel, std::uint64_t time);
+  void leave(void* work, std::uint64_t time);
   // The next part.steps steps of the end belong to the call. Does nothing if the end is not on a network.
   void begin(transport::SendEnd& end, ProfiledPart part);
   void begin(transport::RecvEnd& end, ProfiledPart part);

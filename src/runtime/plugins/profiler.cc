@@ -26,12 +26,6 @@ constexpr int kFirstWithTimes = 4;
 alignas(std::atomic_ref<int>::required_alignment) int profiledKinds = 0;
 int kindsNow() { return std::atomic_ref<int>(profiledKinds).load(std::memory_order_relaxed); }
 
-// In nanoseconds, where NCCL has the GPU's clock.
-std::uint64_t now() {
-  const auto time = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
-}
-
 // NCCL's number of a function: it has one for "send or receive" before those of Send and Recv.
 std::uint8_t numberOf(Function function) {
   return static_cast<std::uint8_t>(static_cast<int>(function) + (function >= Function::kSend ? 1 : 0));
@@ -80,6 +74,11 @@ abi::Result initialize(const VersionedSymbol& table, const ProfiledRank& of, abi
 }
 
 }  // namespace
+
+std::uint64_t hostClock() {
+  const auto time = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
+}
 
 Profiler::Profiler(std::shared_ptr<const PluginLibrary> library, VersionedSymbol table,
                    const ProfiledRank& rank, const std::shared_ptr<const Logger>& log)
@@ -184,20 +183,23 @@ void* Profiler::startCall(void* parent, const ProfiledCall& call) const {
   });
 }
 
-void* Profiler::startChannel(void* call, int channel) const {
-  if (call == nullptr || table_.version < kFirstWithChannels || (kindsNow() & abi::kProfileKernelCh) == 0)
-    return nullptr;
+bool Profiler::followsChannels() const {
+  return table_.version >= kFirstWithChannels && (kindsNow() & abi::kProfileKernelCh) != 0;
+}
+
+void* Profiler::startChannel(void* call, int channel, std::uint64_t time) const {
+  if (call == nullptr || !followsChannels()) return nullptr;
   return start(abi::kProfileKernelCh, call, [&](auto& event) {
     event.kernelCh = {};
     event.kernelCh.channelId = static_cast<std::uint8_t>(channel);
-    if constexpr (requires { event.kernelCh.pTimer; }) event.kernelCh.pTimer = now();
+    if constexpr (requires { event.kernelCh.pTimer; }) event.kernelCh.pTimer = time;
   });
 }
 
-void Profiler::stopChannel(void* event) const {
+void Profiler::stopChannel(void* event, std::uint64_t time) const {
   if (event == nullptr) return;
   if (table_.version >= kFirstWithTimes) {
-    abi::KernelChEnd end{now()};
+    abi::KernelChEnd end{time};
     table().recordEventState(event, abi::kKernelChStop, &end);
   }
   stop(event);

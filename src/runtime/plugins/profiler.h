@@ -55,6 +55,9 @@ struct ProfiledPart {
   bool sends = false;
 };
 
+// The host's monotonic clock, in nanoseconds.
+std::uint64_t hostClock();
+
 class Profiler {
  public:
   // Throws if the plugin's init fails.
@@ -64,20 +67,21 @@ class Profiler {
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  // Whether the plugin wants any events now, whether any of what becomes of calls once they have been issued, and whether any
-  // of the network's.
+  // Whether the plugin wants any events now, whether any of what becomes of calls once they have been issued, whether those of
+  // calls at work on channels, and whether any of the network's.
   bool listens() const;
   bool followsCalls() const;
+  bool followsChannels() const;
   bool listensToProxy() const;
 
   // Start an event: of a call at work on a channel, a part of a call, a step of it, or the progress thread. Null if the
   // plugin does not want it.
-  void* startChannel(void* call, int channel) const;
+  void* startChannel(void* call, int channel, std::uint64_t time) const;
   void* startProxyOp(const ProfiledPart& part) const;
   void* startProxyStep(void* part, int step) const;
   void* startProxyControl() const;
   // Do nothing for null.
-  void stopChannel(void* event) const;
+  void stopChannel(void* event, std::uint64_t time) const;
   void record(void* event, abi::ProfiledState state, abi::ProxyOpProgress progress = {}) const;
   void stop(void* event) const;
 

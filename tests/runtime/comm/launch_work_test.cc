@@ -46,6 +46,7 @@ ProgramPath programOf(Copies& copies) {
 }
 
 struct Observed final : ItemObserver {
+  void timed(WorkItem&, const gpu::WorkTimes&) override {}
   void started(WorkItem& item) override { seen.push_back(std::string("start ") + name(item.function)); }
   void ended(WorkItem& item) override { seen.push_back(std::string("end ") + name(item.function)); }
   std::vector<std::string> seen;

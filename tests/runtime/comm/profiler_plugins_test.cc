@@ -4,15 +4,14 @@
 
 #include <barrier>
 #include <map>
-#include <set>
 #include <sstream>
 #include <thread>
 
 #include "core/deadline.h"
-#include "core/shared_library.h"
 #include "runtime/comm/checked_rank.h"
 #include "runtime/comm/host_threads.h"
 #include "runtime/comm/rank_threads.h"
+#include "runtime/plugins/profiler/profiler_events.h"
 
 namespace xylem::comm {
 namespace {
@@ -20,53 +19,10 @@ namespace {
 using namespace testing;
 using ::testing::HasSubstr;
 
-std::string profilerFile(int version) {
-  return std::string(XYLEM_TEST_PLUGINS) + "/libnccl-profiler-test" + std::to_string(version) + ".so";
-}
-
-struct State {
-  int state = 0;
-  std::size_t bytes = 0;
-  int steps = 0;
-};
-struct ProfilerTold {
-  std::string line;  // without the numbers of events
-  std::string parent;
-  std::vector<State> states;
-  bool stopped = false;
-};
-
-// Events by their numbers. Fails for a stop without a start, or a second stop.
-std::map<int, ProfilerTold> eventsIn(const std::string& lines) {
-  std::map<int, ProfilerTold> events;
-  std::istringstream in(lines);
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream words(line);
-    std::string word, of, parent;
-    int event = 0;
-    words >> word >> event;
-    if (word == "start") {
-      words >> of >> parent;
-      std::getline(words >> std::ws, events[event].line);
-      events[event].parent = parent;
-      continue;
-    }
-    EXPECT_TRUE(events.count(event) == 1 && !events[event].stopped) << line;
-    if (word == "state") {
-      State& state = events[event].states.emplace_back();
-      words >> state.state >> state.bytes >> state.steps;
-    } else {
-      EXPECT_EQ(word, "stop") << line;
-      events[event].stopped = true;
-    }
-  }
-  return events;
-}
-
 class ProfilerOf : public ::testing::TestWithParam<int> {
  protected:
-  std::string lines() const { return library_.function<const char*()>("testProfilerLines")(); }
-  int living() const { return library_.function<int()>("testProfilersLiving")(); }
+  std::string lines() const { return plugin_.lines(); }
+  int living() const { return plugin_.living(); }
   // The plugin's name for a function: a number in version 1.
   static std::string word(const std::string& name, int number) {
     return GetParam() == 1 ? std::to_string(number) : name;
@@ -74,7 +30,7 @@ class ProfilerOf : public ::testing::TestWithParam<int> {
   void SetUp() override { lines(); }
 
  private:
-  SharedLibrary library_{profilerFile(GetParam())};
+  ProfilerLibrary plugin_{GetParam()};
 };
 
 void calls(int rank, ncclComm_t comm) {
@@ -200,7 +156,7 @@ TEST_P(ProfilerOf, SeesEachStepThatGoesOverTheNetwork) {
     ASSERT_TRUE(events.count(op) == 1) << told.line;
     EXPECT_TRUE(told.line.ends_with(" step " + std::to_string(stepsOf[op]++))) << told.line;
     std::vector<int> states;
-    for (const State& state : told.states) states.push_back(state.state);
+    for (const ProfilerState& state : told.states) states.push_back(state.state);
     const bool sends = Part(events.at(op).line).sends;
     EXPECT_EQ(states, sends ? (std::vector<int>{8, 9}) : (std::vector<int>{10, 12}));
   }
@@ -308,7 +264,7 @@ TEST_P(LaterProfilerOf, SeesThePartsOfACallThatGoOverTheNetwork) {
   for (const auto& [event, told] : eventsIn(lines())) {
     EXPECT_TRUE(told.stopped) << told.line;
     std::vector<int> states;
-    for (const State& state : told.states) states.push_back(state.state);
+    for (const ProfilerState& state : told.states) states.push_back(state.state);
     if (told.line.find(" op ") != std::string::npos) {
       ++parts;
       EXPECT_EQ(std::count(states.begin(), states.end(), 19), std::ssize(states)) << told.line;
@@ -322,48 +278,7 @@ TEST_P(LaterProfilerOf, SeesThePartsOfACallThatGoOverTheNetwork) {
 }
 
 // From version 3 on, a call has an event on each channel where it is at work.
-class ChannelProfilerOf : public ProfilerOf {
- protected:
-  // Each call has as many events as it says, which begin before they end and have it as their parent. Returns the calls' lines
-  // with their number.
-  static std::map<std::string, int> expectAllChannels(const std::string& lines) {
-    const std::map<int, ProfilerTold> events = eventsIn(lines);
-    std::map<std::string, int> seen;
-    std::map<int, std::set<std::string>> channelsOf;  // by the number of the call
-    for (const auto& [event, told] : events) {
-      EXPECT_TRUE(told.stopped) << told.line;
-      const auto at = told.line.find(" channel ");
-      if (at == std::string::npos) continue;
-      std::istringstream words(told.line.substr(at));
-      std::string word, channel;
-      std::size_t begin = 0;
-      words >> word >> channel >> word >> begin;
-      channelsOf[std::atoi(told.parent.c_str())].insert(channel);
-      if (GetParam() == 3) {
-        EXPECT_TRUE(told.states.empty());
-        continue;
-      }
-      EXPECT_EQ(told.states.size(), 1u) << told.line;
-      if (told.states.size() != 1) continue;
-      EXPECT_EQ(told.states[0].state, 22);
-      EXPECT_GT(begin, 0u);
-      EXPECT_GE(told.states[0].bytes, begin);
-    }
-    for (const auto& [event, told] : events) {
-      const auto on = told.line.find(" on ");
-      // Sends and receives of version 3 do not say how many channels they have.
-      const bool isOldTransfer = GetParam() == 3 && told.line.find(" p2p ") != std::string::npos;
-      if (on == std::string::npos && !isOldTransfer) continue;
-      EXPECT_EQ(std::to_string(channelsOf[event].size()), isOldTransfer ? "1" : told.line.substr(on + 4))
-          << told.line;
-      ++seen[told.line.substr(7)];
-      channelsOf.erase(event);
-    }
-    EXPECT_TRUE(channelsOf.empty()) << "of " << channelsOf.size() << " calls that were not told";
-    return seen;
-  }
-  static constexpr const char* kOnlyChannels = "64";
-};
+class ChannelProfilerOf : public ProfilerOf {};
 
 TEST_P(ChannelProfilerOf, SeesCallsAtWorkOnTheirChannels) {
   for (const bool direct : {false, true}) {
@@ -378,7 +293,7 @@ TEST_P(ChannelProfilerOf, SeesCallsAtWorkOnTheirChannels) {
                 ncclSuccess);
       ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
     }));
-    std::map<std::string, int> seen = expectAllChannels(lines());
+    std::map<std::string, int> seen = expectAllChannels(GetParam(), lines());
     EXPECT_EQ(seen["coll AllReduce 1048576 float seq 2 on " + std::string(direct ? "1" : "2")], 2);
     EXPECT_EQ(seen["coll AllReduce 1000 float seq 0 on 1"], 2);
     EXPECT_EQ(seen["coll Broadcast 10 float seq 1 on 1"], 2);
@@ -405,7 +320,7 @@ TEST_P(ChannelProfilerOf, SeesEachCallOfAGroup) {
     ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
   }));
   int seen = 0;
-  for (const auto& [line, times] : expectAllChannels(lines())) {
+  for (const auto& [line, times] : expectAllChannels(GetParam(), lines())) {
     EXPECT_TRUE(line.ends_with(" on 1")) << line;
     seen += times;
   }

@@ -5,6 +5,7 @@
 //   gpu::runBlock(machine, shared, work);
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -39,6 +40,10 @@ class CpuMachine {
   void pause() {
     if (turns_ != nullptr) turns_->fetch_sub(1, std::memory_order_relaxed);
     block_.pause(thread_);
+  }
+  std::uint64_t clock() {
+    const auto time = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
   }
 
   std::uint64_t loadAcquire(const std::uint64_t* from) { return __atomic_load_n(from, __ATOMIC_ACQUIRE); }

@@ -84,10 +84,11 @@ std::span<const gpu::QueueEnd> GpuExecutor::endOf(const QueueSide& side, Protoco
   return {&end, 1};
 }
 
-void GpuExecutor::addPrograms(Lanes& lanes, const WorkItem& item, ProgramPath& path,
+void GpuExecutor::addPrograms(Lanes& lanes, WorkItem& item, ProgramPath& path,
                               const CommOperation& operation) {
   std::uint64_t before[2];
   for (std::size_t i = 0; i < 2; ++i) before[i] = lanes[i] < 0 ? 0 : kernel_->worksOf(lanes[i]);
+  item.works = {kernel_->works(), path.all().size()};
   for (std::size_t i = 0; i < path.all().size(); ++i) {
     const collectives::ProgramWork& program = path.program[i];
     if (lanes[i] < 0) lanes[i] = kernel_->newLane();
@@ -110,13 +111,13 @@ void GpuExecutor::addPrograms(Lanes& lanes, const WorkItem& item, ProgramPath& p
                   .scalar = item.scalarAddress,
                   .label = program.label,
                   .refers = refers(operation, bytes, kLeastReferred),
-                  .isPumped = inSlots_},
+                  .isPumped = inSlots_,
+                  .timed = item.observed},
                  path.scratchBytes, item.function, before[other] > 0 ? lanes[other] : -1, before[other]);
   }
 }
 
-void GpuExecutor::addTransfer(int lane, const WorkItem& item, TransferPath& path,
-                              const CommOperation& operation) {
+void GpuExecutor::addTransfer(int lane, WorkItem& item, TransferPath& path, const CommOperation& operation) {
   if (!path.connect())
     throw Error(ResultCode::kInternalError, "rank {}, GPU {}: the queue of a {} is not connected",
                 gpu_.rank(), gpu_.device(), name(item.function));
@@ -132,6 +133,7 @@ void GpuExecutor::addTransfer(int lane, const WorkItem& item, TransferPath& path
   collectives::Shape shape;
   shape.count = work.bytes;
   const bool sends = work.to != nullptr;
+  item.works = {kernel_->works(), 1};
   kernel_->add(lane,
                {.program = sends                  ? ProgramKind::kSendMessage
                            : work.from != nullptr ? ProgramKind::kRecvMessage
@@ -145,7 +147,8 @@ void GpuExecutor::addTransfer(int lane, const WorkItem& item, TransferPath& path
                 .from = from,
                 .to = to,
                 .refers = sends && refers(operation, work.bytes, transport::kQueueSteps * to[0].stepBytes),
-                .isPumped = inSlots},
+                .isPumped = inSlots,
+                .timed = item.observed},
                0, item.function);
 }
 

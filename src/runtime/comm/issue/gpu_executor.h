@@ -69,8 +69,8 @@ class GpuExecutor {
     int numbers[2] = {-1, -1};
     int& operator[](std::size_t program) { return numbers[program]; }
   };
-  void addPrograms(Lanes& lanes, const WorkItem& item, ProgramPath& path, const CommOperation& operation);
-  void addTransfer(int lane, const WorkItem& item, TransferPath& path, const CommOperation& operation);
+  void addPrograms(Lanes& lanes, WorkItem& item, ProgramPath& path, const CommOperation& operation);
+  void addTransfer(int lane, WorkItem& item, TransferPath& path, const CommOperation& operation);
   // Whether peers read this many bytes of the operation where they lie, where their queues allow it: `least` or more. Fewer bytes of a
   // message, which fit into its queue, do not wait for their receiver.
   bool refers(const CommOperation& operation, std::size_t bytes, std::size_t least) const;

@@ -219,7 +219,9 @@ void Issuer::launchOnGpu(std::span<const CommOperation> operations) {
   awaitConnections(operations);
   if (choiceLog_.enabled()) choiceLog_.write(operations, scheduling());
   schedule(operations, scheduling(), *work_);
-  const CallEvents events = tellProfiler(operations);
+  // Blocks write down times only for a profiler that gets them, which replays of graphs do not tell.
+  const bool follows = capture == 0 && profiling_ != nullptr && profiling_->profiler->followsChannels();
+  const CallEvents events = tellProfiler(operations, follows);
   gpu_->fill(*work_, operations);
   if (!gpu_->hasWork()) return;
   if (capture != 0) return addToGraph(operations, capture);
@@ -401,11 +403,12 @@ void Issuer::record(std::span<const CommOperation> operations, LaunchTask& launc
 }
 
 // Starts the profiler's events of operations whose items have been made.
-CallEvents Issuer::tellProfiler(std::span<const CommOperation> operations) {
+CallEvents Issuer::tellProfiler(std::span<const CommOperation> operations, bool follows) {
   const int collectives = profiling_ != nullptr ? collectivesIn(operations) : 0;
-  return CallEvents(profiling_, operations, *work_, [&](const CommOperation& operation, int channels) {
-    return profiledCall(operation, collectives, channels);
-  });
+  return CallEvents(profiling_, operations, *work_, follows,
+                    [&](const CommOperation& operation, int channels) {
+                      return profiledCall(operation, collectives, channels);
+                    });
 }
 
 // Describes an operation to the profiler.

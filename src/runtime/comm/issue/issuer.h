@@ -79,7 +79,7 @@ class Issuer {
   void keepWork(std::span<const CommOperation> operations);
   void forgetWork();
   std::optional<std::size_t> makeWork(std::span<const CommOperation> operations);
-  CallEvents tellProfiler(std::span<const CommOperation> operations);
+  CallEvents tellProfiler(std::span<const CommOperation> operations, bool follows = true);
   bool queuesAreReady(const CommOperation& first);
   bool queuesAreConnected();
   bool stepNow(std::size_t exchanged);

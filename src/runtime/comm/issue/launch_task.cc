@@ -78,6 +78,7 @@ Progress LaunchTask::watchKernel() {
   recorder_.start();
   kernelIsOver_ = kernel_->isOver();
   const bool moved = kernel_->pump();
+  observeKernel(false);
   const bool compares = compareBesideKernel();
   if (!kernelIsOver_) return moved || compares ? Progress::kAdvanced : Progress::kWouldBlock;
   launches_.throwIfFailed();
@@ -85,6 +86,14 @@ Progress LaunchTask::watchKernel() {
   if (!compared_) return compares ? Progress::kAdvanced : Progress::kWouldBlock;
   if (const auto failure = kernel_->failure()) throw Error(*failure);
   return Progress::kDone;
+}
+
+void LaunchTask::observeKernel(bool over) {
+  ItemObserver* const observer = launches_.observer();
+  if (observer == nullptr) return;
+  work_->forEachItem([&](WorkItem& item) {
+    if (item.observed) observer->timed(item, kernel_->timesOf(item.works, over));
+  });
 }
 
 // As checkStall(), for the ranks that blocks say they wait for. The kernel may stand behind long work of its stream: until a block waits,
@@ -148,6 +157,7 @@ void LaunchTask::checkStall() {
 }
 
 void LaunchTask::finish(const Error* error) noexcept {
+  if (kernel_) observeKernel(true);
   if (error != nullptr) launches_.fail(*error);
   recorder_.end(error != nullptr);
   over_.store(true, std::memory_order_release);

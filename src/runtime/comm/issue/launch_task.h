@@ -62,6 +62,8 @@ class LaunchTask final : public device::Task {
   };
 
   device::Progress watchKernel();
+  // Tells the profiler which items have begun and ended. `over`: nothing runs any more.
+  void observeKernel(bool over);
   void checkKernel();
 
   // True if it is this launch's turn and all streams of its group have reached it.

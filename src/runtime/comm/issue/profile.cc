@@ -57,7 +57,8 @@ void CallEvents::hand(std::span<void* const> events, LaunchWork& work, bool foll
 }
 
 void QueueProfile::started(WorkItem& item) {
-  for (CallEvent& event : item.events()) event.work = queues_.enter(event.call, item.channel);
+  for (CallEvent& event : item.events())
+    event.work = queues_.enter(event.call, item.channel, plugins::hostClock());
   if (item.event.call == nullptr) return;
   const plugins::ProfiledPart part{.call = item.event.call, .channel = item.channel};
   if (const auto* programs = std::get_if<ProgramPath>(&item.path))
@@ -75,7 +76,17 @@ void QueueProfile::ended(WorkItem& item) {
     for (const collectives::ProgramWork& program : programs->all())
       for (transport::RecvEnd* from : program.from)
         if (from != nullptr) queues_.read(*from);
-  for (CallEvent& event : item.events()) queues_.leave(std::exchange(event.work, nullptr));
+  for (CallEvent& event : item.events())
+    queues_.leave(std::exchange(event.work, nullptr), plugins::hostClock());
+}
+
+void QueueProfile::timed(WorkItem& item, const gpu::WorkTimes& times) {
+  void*& work = item.event.work;
+  if (times.began == 0) return;
+  if (work == nullptr) work = queues_.enter(item.event.call, item.channel, times.began);
+  const bool over = work == nullptr || times.ended != 0;
+  if (over) queues_.leave(std::exchange(work, nullptr), times.ended);
+  item.observed = !over;
 }
 
 }  // namespace xylem::comm

@@ -2,8 +2,8 @@
 // Reports the operations of a communicator to a profiler plugin: the calls of a launch while it is issued, then
 // when their items are at work, and the steps that these take over the network.
 //
-//   const CallEvents events(profiling, operations, work, describe);   // no profiler: no events
-//   executor.step(item, observer);                                    // `observer`: a QueueProfile
+//   const CallEvents events(profiling, operations, work, true, describe);  // no profiler: no events
+//   executor.step(item, observer);                                         // `observer`: a QueueProfile
 
 #include <cstddef>
 #include <memory>
@@ -20,17 +20,18 @@ namespace xylem::comm {
 // The events of the calls of one launch, until it has been issued. Its items get them, too.
 class CallEvents {
  public:
-  // `profiling`: null without a profiler. `describe` makes a ProfiledCall of an operation and the number of its items.
+  // `profiling`: null without a profiler. `follows`: it will hear when the items are at work. `describe` makes a
+  // ProfiledCall of an operation and the number of its items.
   template <typename Describe>
   CallEvents(plugins::Profiling* profiling, std::span<const CommOperation> operations, LaunchWork& work,
-             Describe&& describe) {
+             bool follows, Describe&& describe) {
     if (profiling == nullptr) return;
     group_ = std::make_unique<plugins::ProfiledGroup>(*profiling->profiler);
     const std::vector<int> items = countItems(operations.size(), work);
     std::vector<void*> events;
     for (std::size_t i = 0; i < operations.size(); ++i)
       events.push_back(group_->start(describe(operations[i], items[i])));
-    hand(events, work, profiling->profiler->followsCalls());
+    hand(events, work, follows && profiling->profiler->followsCalls());
   }
 
  private:
@@ -47,6 +48,7 @@ class QueueProfile final : public ItemObserver {
   explicit QueueProfile(plugins::ProfiledQueues& queues) : queues_(queues) {}
   void started(WorkItem& item) override;
   void ended(WorkItem& item) override;
+  void timed(WorkItem& item, const gpu::WorkTimes& times) override;
 
  private:
   plugins::ProfiledQueues& queues_;

@@ -19,6 +19,7 @@
 #include "runtime/collectives/program_executor.h"
 #include "runtime/collectives/transfer.h"
 #include "runtime/comm/issue/operation.h"
+#include "runtime/gpu/kernel_launch.h"
 #include "runtime/transport/transport.h"
 
 namespace xylem::comm {
@@ -93,6 +94,7 @@ struct WorkItem {
   std::optional<CheckedCall> checked;  // transfers only
   bool observed = false;               // a profiler follows the item
   CallEvent event;                     // of an item without a batch
+  gpu::WorkRange works;                // on GPUs: of the kernel's launch
   int channel = 0;
 
   ExchangeBatch* batch() {
@@ -116,13 +118,15 @@ struct WorkItem {
   }
 };
 
-// Called when an observed item starts, and when it is done.
+// Hears when observed items are at work.
 class ItemObserver {
  public:
-  // Before the first step. The item's queues are known.
+  // On host devices: before the first step. The item's queues are known.
   virtual void started(WorkItem& item) = 0;
   // Everything that the item receives has been read.
   virtual void ended(WorkItem& item) = 0;
+  // On GPUs, now and then while the kernel runs, and once afterwards.
+  virtual void timed(WorkItem& item, const gpu::WorkTimes& times) = 0;
 
  protected:
   ~ItemObserver() = default;
