@@ -56,12 +56,14 @@ TEST(Launchers, Torchrun) {
   NEEDS("torchrun");
   std::string folder = (std::filesystem::temp_directory_path() / "xylem-torchrun-XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  // torch 1.13 finds no redirection of both, and none of neither, under Python 3.11; Debian 13 builds its 2.6
-  // without libuv.
+  // torch 1.13 finds no redirection of both, and none of neither, under Python 3.11.
   const Ended ended =
       shell(kTimeLimit + ("env USE_LIBUV=0 torchrun --nproc_per_node 3 --no_python -r 1 -t 1 --log_dir " +
                           folder + " " + kProgram));
   std::filesystem::remove_all(folder);
+  if (ended.output.find("PyTorch was build without libuv") != std::string::npos)
+    GTEST_SKIP()
+        << "torchrun cannot start here: Debian 13 builds torch 2.6 without libuv, which its torchrun needs";
   EXPECT_EQ(ended.status, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("all_reduce over 3 ranks: 3, right"));
 }
