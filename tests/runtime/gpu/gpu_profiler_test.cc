@@ -145,6 +145,7 @@ TEST_P(GpuProfilerOf, SeesNoReplays) {
     for (int rank = 0; rank < 2; ++rank)
       gpus.replay(graphs[static_cast<std::size_t>(rank)], ranks.stream(rank));
     ranks.await();
+    EXPECT_EQ(gpus.launches(), 2);
   }
   const std::string lines = plugin_.lines();
   EXPECT_THAT(lines, HasSubstr("coll AllReduce 100 float"));

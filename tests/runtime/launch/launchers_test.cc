@@ -57,9 +57,8 @@ TEST(Launchers, Torchrun) {
   std::string folder = (std::filesystem::temp_directory_path() / "xylem-torchrun-XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
   // torch 1.13 finds no redirection of both, and none of neither, under Python 3.11.
-  const Ended ended =
-      shell(kTimeLimit + ("env USE_LIBUV=0 torchrun --nproc_per_node 3 --no_python -r 1 -t 1 --log_dir " +
-                          folder + " " + kProgram));
+  const Ended ended = shell(kTimeLimit + ("torchrun --nproc_per_node 3 --no_python -r 1 -t 1 --log_dir " +
+                                          folder + " " + kProgram));
   std::filesystem::remove_all(folder);
   if (ended.output.find("PyTorch was build without libuv") != std::string::npos)
     GTEST_SKIP()

@@ -219,7 +219,7 @@ void Issuer::launchOnGpu(std::span<const CommOperation> operations) {
   awaitConnections(operations);
   if (choiceLog_.enabled()) choiceLog_.write(operations, scheduling());
   schedule(operations, scheduling(), *work_);
-  // Blocks write down times only for a profiler that gets them, which replays of graphs do not tell.
+  // Blocks write down times only for a profiler that wants them. The times of a graph's replays are not read.
   const bool follows = capture == 0 && profiling_ != nullptr && profiling_->profiler->followsChannels();
   const CallEvents events = tellProfiler(operations, follows);
   gpu_->fill(*work_, operations);

@@ -92,7 +92,7 @@ struct WorkItem {
   const std::byte* scalarAddress = nullptr;
   std::size_t scalarBytes = 0;
   std::optional<CheckedCall> checked;  // transfers only
-  bool observed = false;               // a profiler follows the item
+  bool observed = false;               // a profiler follows the item; on GPUs, until it is done
   CallEvent event;                     // of an item without a batch
   gpu::WorkRange works;                // on GPUs: of the kernel's launch
   int channel = 0;
