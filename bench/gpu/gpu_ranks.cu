@@ -1,13 +1,15 @@
 // Ranks on GPUs, through NVIDIA's runtime and the library that is found as libnccl.so.2: Xylem or NCCL. tools/gpu_check compiles
 // and runs it.
 //
-//   gpu_ranks check RANKS [processes]       # results of collectives, sends and receives, and of a graph, against exact sums
+//   gpu_ranks check RANKS [processes|hosts] # results of collectives, sends and receives, and of a graph, against exact sums
 //   gpu_ranks losses RANKS [processes]      # the last rank does not come: time-outs (XYLEM_OPERATION_TIMEOUT), and aborts
 //   gpu_ranks results RANKS [host]          # hashes of the results of all types and operations, for comparison with host devices
+//   gpu_ranks profile RANKS                 # what the tests' profiler plugin is told of calls (profile.h)
 //   gpu_ranks measure RANKS [processes]     # times, beside what the GPU can do in the same run
 //
-// Several ranks on one GPU need NCCL_MULTI_RANK_GPU_ENABLE=1.
+// Several ranks on one GPU need NCCL_MULTI_RANK_GPU_ENABLE=1. `hosts`: processes that take themselves for hosts of their own.
 
+#include "profile.h"
 #include "results.h"
 #include "speed.h"
 #include "team.h"
@@ -17,22 +19,28 @@ int main(int count, char** words) {
   const int ranks = count > 2 ? std::atoi(words[2]) : 0;
   const std::string how = count > 3 ? words[3] : "";
   if (ranks < 1 || ranks > kMostRanks ||
-      (mode != "check" && mode != "losses" && mode != "results" && mode != "measure")) {
-    std::fprintf(stderr, "usage: gpu_ranks check|losses|results|measure RANKS [processes|host]\n");
+      (mode != "check" && mode != "losses" && mode != "results" && mode != "profile" && mode != "measure")) {
+    std::fprintf(stderr,
+                 "usage: gpu_ranks check|losses|results|profile|measure RANKS [processes|hosts|host]\n");
     return 2;
   }
   if (mode == "results" && how == "host") {
     printHostResults(ranks);
     return 0;
   }
-  Team team(ranks, how == "processes" ? Team::As::kProcesses : Team::As::kThreads);
+  Team team(ranks, how == "processes" ? Team::As::kProcesses
+                   : how == "hosts"   ? Team::As::kHosts
+                                      : Team::As::kThreads);
   if (mode == "losses") {
     team.run([](Rank& rank) { checkLostRank(rank, false); });
     team.run([](Rank& rank) { checkLostRank(rank, true); });
   } else {
-    team.run(mode == "check" ? check : mode == "results" ? printGpuResults : measure);
+    team.run(mode == "check"     ? check
+             : mode == "results" ? printGpuResults
+             : mode == "profile" ? checkProfile
+                                 : measure);
   }
   if (mode != "results")
-    std::printf("%d ranks%s: %s done\n", ranks, how.empty() ? "" : " as processes", mode.c_str());
+    std::printf("%d ranks%s: %s done\n", ranks, how.empty() ? "" : (" as " + how).c_str(), mode.c_str());
   return 0;
 }

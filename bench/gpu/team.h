@@ -1,5 +1,6 @@
 #pragma once
-// The ranks of a job on this host's GPUs, as threads or as processes.
+// The ranks of a job on this host's GPUs, as threads, as processes, or as processes of which each takes itself for a host of its own, so
+// that data goes over a network.
 //
 //   Team team(4, Team::As::kProcesses);
 //   team.run([](Rank& rank) { NCCL(ncclAllReduce(..., rank.comm, rank.stream)); rank.await(); });
@@ -19,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -63,7 +65,7 @@ T* deviceMemory(std::size_t count) {
 
 class Team {
  public:
-  enum class As { kThreads, kProcesses };
+  enum class As { kThreads, kProcesses, kHosts };
 
   Team(int ranks, As as) : ranks_(ranks), as_(as) {
     void* const memory =
@@ -91,6 +93,7 @@ class Team {
     for (int rank = 0; rank < ranks_; ++rank) {
       const pid_t child = fork();
       if (child == 0) {
+        if (as_ == As::kHosts) setenv("NCCL_HOSTID", ("host" + std::to_string(rank)).c_str(), 1);
         runRank(rank, body);
         std::fflush(nullptr);
         std::_Exit(0);

@@ -43,6 +43,7 @@ struct Instruction {
   QueueMask to = 0;
   Place own;
   Place out;
+  Place there;  // where all receivers keep what is sent, in their output; none: they do not keep it as it is
   std::size_t count = 0;  // elements; 0: nothing moves
   bool finish = false;    // the result is complete: averages of integers are divided here
   // `own`, already scaled, is the left operand: two ranks that combine the same two values do so in the same
@@ -57,13 +58,17 @@ struct Instruction {
     return {.to = to, .own = own, .count = count};
   }
   static constexpr Instruction copySend(QueueMask to, Place own, Place out, std::size_t count) {
-    return {.to = to, .own = own, .out = out, .count = count};
+    return {.to = to, .own = own, .out = out, .there = out, .count = count};
+  }
+  // A block of the output that is in its place here already.
+  static constexpr Instruction sendBlock(QueueMask to, Place own, Place there, std::size_t count) {
+    return {.to = to, .own = own, .there = there, .count = count};
   }
   static constexpr Instruction recv(QueueMask from, Place out, std::size_t count) {
     return {.from = from, .out = out, .count = count};
   }
   static constexpr Instruction recvCopySend(QueueMask from, QueueMask to, Place out, std::size_t count) {
-    return {.from = from, .to = to, .out = out, .count = count};
+    return {.from = from, .to = to, .out = out, .there = out, .count = count};
   }
   // The result is partial: it is sent on, or kept in `out`.
   static constexpr Instruction recvReduceSend(QueueMask from, QueueMask to, Place own, std::size_t count) {
@@ -78,7 +83,7 @@ struct Instruction {
   }
   static constexpr Instruction recvReduceCopySend(QueueMask from, QueueMask to, Place own, Place out,
                                                   std::size_t count) {
-    return {.from = from, .to = to, .own = own, .out = out, .count = count, .finish = true};
+    return {.from = from, .to = to, .own = own, .out = out, .there = out, .count = count, .finish = true};
   }
 };
 

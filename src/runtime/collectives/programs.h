@@ -16,28 +16,28 @@ namespace xylem::collectives {
 
 // One row per program: its name, and the functions of its length and of the instruction at a place. The two of Tree are an
 // AllReduce together; at the root, the first one does all of the work.
-#define XYLEM_PROGRAMS(ROW)                                                   \
-  ROW(RingAllReduce, ring::allReduceLength, ring::allReduceAt)                \
-  ROW(RingAllGather, ring::allGatherLength, ring::allGatherAt)                \
-  ROW(RingReduceScatter, ring::reduceScatterLength, ring::reduceScatterAt)    \
-  ROW(RingBroadcast, ring::chainLength, ring::broadcastAt)                    \
-  ROW(RingReduce, ring::chainLength, ring::reduceAt)                          \
-  ROW(TreeReduceUp, tree::lengthUp, tree::atUp)                               \
-  ROW(TreeBroadcastDown, tree::lengthDown, tree::atDown)                      \
-  ROW(PatAllGather, pat::gatherLength, pat::gatherAt)                         \
-  ROW(PatReduceScatter, pat::scatterLength, pat::scatterAt)                   \
-  ROW(StarContribute, star::contributeLength, star::contributeAt)             \
-  ROW(StarReduce, star::reduceLength, star::reduceAt)                         \
-  ROW(StarPass, star::passLength, star::passAt)                               \
-  ROW(StarCollect, star::contributeLength, star::collectAt)                   \
-  ROW(StarGatherSend, star::gatherSendLength, star::gatherSendAt)             \
-  ROW(StarGatherPass, star::gatherPassLength, star::gatherPassAt)             \
-  ROW(StarGatherCollect, star::blocksLength, star::gatherCollectAt)           \
-  ROW(StarScatterContribute, star::blocksLength, star::scatterContributeAt)   \
-  ROW(StarScatterReduce, star::scatterReduceLength, star::scatterReduceAt)     \
-  ROW(StarScatterKeep, star::scatterKeepLength, star::scatterKeepAt)          \
-  ROW(SendMessage, message::length, message::sendAt)                          \
-  ROW(RecvMessage, message::length, message::recvAt)                          \
+#define XYLEM_PROGRAMS(ROW)                                                 \
+  ROW(RingAllReduce, ring::allReduceLength, ring::allReduceAt)              \
+  ROW(RingAllGather, ring::allGatherLength, ring::allGatherAt)              \
+  ROW(RingReduceScatter, ring::reduceScatterLength, ring::reduceScatterAt)  \
+  ROW(RingBroadcast, ring::chainLength, ring::broadcastAt)                  \
+  ROW(RingReduce, ring::chainLength, ring::reduceAt)                        \
+  ROW(TreeReduceUp, tree::lengthUp, tree::atUp)                             \
+  ROW(TreeBroadcastDown, tree::lengthDown, tree::atDown)                    \
+  ROW(PatAllGather, pat::gatherLength, pat::gatherAt)                       \
+  ROW(PatReduceScatter, pat::scatterLength, pat::scatterAt)                 \
+  ROW(StarContribute, star::contributeLength, star::contributeAt)           \
+  ROW(StarReduce, star::reduceLength, star::reduceAt)                       \
+  ROW(StarPass, star::passLength, star::passAt)                             \
+  ROW(StarCollect, star::contributeLength, star::collectAt)                 \
+  ROW(StarGatherSend, star::gatherSendLength, star::gatherSendAt)           \
+  ROW(StarGatherPass, star::gatherPassLength, star::gatherPassAt)           \
+  ROW(StarGatherCollect, star::blocksLength, star::gatherCollectAt)         \
+  ROW(StarScatterContribute, star::blocksLength, star::scatterContributeAt) \
+  ROW(StarScatterReduce, star::scatterReduceLength, star::scatterReduceAt)  \
+  ROW(StarScatterKeep, star::scatterKeepLength, star::scatterKeepAt)        \
+  ROW(SendMessage, message::length, message::sendAt)                        \
+  ROW(RecvMessage, message::length, message::recvAt)                        \
   ROW(CopyMessage, message::length, message::copyAt)
 
 #define XYLEM_PROGRAM(NAME, LENGTH, AT) inline constexpr Program k##NAME{&LENGTH, &AT, ProgramKind::k##NAME};
@@ -66,5 +66,12 @@ XYLEM_SHARED inline Instruction instructionAt(ProgramKind kind, const Shape& sha
   return {};
 }
 #undef XYLEM_PROGRAMS
+
+// The queues from which results come that the rank keeps as they are (Instruction::there), at least one step of each. Only programs in
+// which no rank still needs what a result takes the place of: every rank's part is in the result by then.
+inline QueueMask resultsFrom(ProgramKind kind, const Shape& shape) {
+  if (ring::receivesResults(kind, shape)) return ring::kPrevious;
+  return kind == ProgramKind::kTreeBroadcastDown && shape.count > 0 ? shape.treePeers & tree::kUp : 0;
+}
 
 }  // namespace xylem::collectives

@@ -42,7 +42,7 @@ XYLEM_SHARED inline Instruction allGatherAt(const Shape& shape, std::uint64_t in
 
   if (turn == 0) {
     const Place own = inInput(p.offset);
-    return shape.inPlace ? Instruction::send(kNext, own, p.count)
+    return shape.inPlace ? Instruction::sendBlock(kNext, own, out, p.count)
                          : Instruction::copySend(kNext, own, out, p.count);
   }
   if (turn < n - 1) return Instruction::recvCopySend(kPrevious, kNext, out, p.count);
@@ -128,6 +128,13 @@ XYLEM_SHARED inline Instruction allReduceAt(const Shape& shape, std::uint64_t in
   return Instruction::recv(kPrevious, out, count);
 }
 
+// Whether the previous rank sends this one anything that it keeps as it is. Then at least one step comes from there.
+XYLEM_SHARED inline bool receivesResults(ProgramKind kind, const Shape& shape) {
+  if (shape.ranks == 1 || shape.count == 0) return false;
+  return kind == ProgramKind::kRingAllGather || (kind == ProgramKind::kRingAllReduce && !shape.exchange) ||
+         (kind == ProgramKind::kRingBroadcast && shape.rank != shape.root);
+}
+
 XYLEM_SHARED inline std::uint64_t chainLength(const Shape& shape) { return pieces(shape); }
 
 // Broadcast. The root's data goes along the ring to the rank before the root.
@@ -137,7 +144,7 @@ XYLEM_SHARED inline Instruction broadcastAt(const Shape& shape, std::uint64_t in
   const Place own = inInput(p.offset);
   const Place out = inOutput(p.offset);
   if (shape.rank == shape.root)
-    return shape.inPlace ? Instruction::send(kNext, own, p.count)
+    return shape.inPlace ? Instruction::sendBlock(kNext, own, out, p.count)
                          : Instruction::copySend(kNext, own, out, p.count);
   if (shape.order[around(shape.position + 1, shape.ranks)] == shape.root)
     return Instruction::recv(kPrevious, out, p.count);

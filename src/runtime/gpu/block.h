@@ -22,6 +22,7 @@ struct Slice {
   SliceKind kind = SliceKind::kMove;
   bool enters = false;  // own elements are scaled, and not combined
   bool moves = false;   // there is something to do for the movers
+  bool places = false;  // `to` is the peers' outputs, not slots
   int incoming = 0;     // queues
   int outgoing = 0;
   int stores = 0;  // the slots of those to store to: all or none
@@ -55,6 +56,7 @@ struct Block {
   std::uint64_t fromBegin[kMaxQueues];  // the same when the work began
   std::uint64_t toBegin[kMaxQueues];
   std::uint64_t toReferred[kMaxQueues];  // 1 + the last step that is a reference; 0: none is
+  std::uint64_t toOutput[kMaxQueues];    // the output that the reader has offered for this work; 0: none
   std::uint32_t outcome;  // an Outcome: kRunning until the block gives up; any thread may set and read it
 };
 

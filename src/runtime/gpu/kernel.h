@@ -17,7 +17,8 @@
 // slice before. The waiter takes no part in kMoved, and so never waits for the movers of this slice.
 //
 // Under Simple a step may be a reference: its data stays where it is, in a buffer of the operation, and the peer reads it there. The
-// work is done when the peers have read all of those.
+// work is done when the peers have read all of those. Or the step is placed: the peer has offered its output when its work began, and
+// finds the data in its place there, so that what one rank computes or copies is stored for both at once.
 //
 // Under LL and LL128 the movers themselves wait for data, word by word or line by line; the waiter waits only for space. Every
 // loop that waits looks at the abort word. A block that gives up posts nothing from then on: its queues cannot be used again.
@@ -60,6 +61,10 @@ XYLEM_KERNEL constexpr std::uint64_t noteInSlot(std::size_t bytes) { return std:
 XYLEM_KERNEL constexpr std::uint64_t noteOfReference(std::size_t bytes) {
   return noteInSlot(bytes) | transport::StepNote::kAddress;
 }
+XYLEM_KERNEL constexpr std::uint64_t noteOfPlaced(std::size_t bytes) {
+  return noteInSlot(bytes) | transport::StepNote::kPlaced;
+}
+static_assert(offsetof(transport::OutputOffer, step) == 0 && offsetof(transport::OutputOffer, output) == 8);
 static_assert(offsetof(transport::StepNote, region) == 0 && offsetof(transport::StepNote, bytes) == 4);
 
 // Puts the instructions from `first` on into shared memory. One takes a thread half a microsecond, so each thread of the waiter computes
@@ -150,17 +155,32 @@ class Waiter {
     const bool receives = lane() < kMaxFan;
     const int index = receives ? lane() : lane() - kMaxFan;
     const int queue = lane() < 2 * kMaxFan ? queueOf(receives ? now.from : now.to, index) : -1;
-    if (!awaitQueue(queue, receives, bytes)) return false;
-    const std::byte* const reference = referenceOf(now, done);
+    if (!awaitQueue(queue, now, receives, bytes)) return false;
+    const bool places = now.there && now.to != 0 && m_.all(queue < 0 || receives || hasOffer(queue));
+    const bool isThere = m_.any(queue >= 0 && receives && isPlaced(queue));
+    const std::byte* const reference = places ? nullptr : referenceOf(now, done);
     if (queue >= 0) takeStep(slice, index, queue, receives);
     if (queue >= 0 && !receives && reference != nullptr) block_.toReferred[queue] = block_.toStep[queue];
-    if (isFirst()) describe(slice, now, done, bytes, reference);
+    if (queue >= 0 && !receives && places)
+      slice.to[index] = reinterpret_cast<std::byte*>(block_.toOutput[queue]) +
+                        (now.there.offset + done) * work_.elementBytes;
+    if (isFirst()) {
+      describe(slice, now, done, bytes, reference);
+      slice.places = places;
+      // Placed data is only sent on, from its place.
+      if (isThere) {
+        slice.from[0] = slice.out;
+        slice.out = nullptr;
+        slice.moves = slice.stores > 0;
+      }
+    }
     publish();
     return true;
   }
 
   // Waits for data or for space in all queues of the slice. False if the block gives up.
-  XYLEM_KERNEL bool awaitQueue(int queue, bool receives, std::size_t bytes) {
+  XYLEM_KERNEL bool awaitQueue(int queue, const collectives::Instruction& now, bool receives,
+                               std::size_t bytes) {
     const bool readsNote = queue >= 0 && receives && work_.protocol == Protocol::kSimple;
     const int peer = queue < 0 ? kNoPeer : receives ? work_.from[queue].peer : work_.to[queue].peer;
     unsigned spins = 0;
@@ -173,7 +193,7 @@ class Waiter {
       if (spins % M::kSpinsPerLook == 0 && m_.any(!goesOn)) return false;
     }
     if (queue >= 0) waitedFor(m_, block_, spins);
-    const bool fits = !readsNote || noteFits(queue, bytes);
+    const bool fits = !readsNote || noteFits(queue, now, bytes);
     if (m_.all(fits)) return true;
     for (int i = 0; i < kMaxFan; ++i) {  // one thread reports
       if (!m_.any(lane() == i && !fits)) continue;
@@ -237,14 +257,31 @@ class Waiter {
     return work_.from[queue].references &&
            static_cast<std::uint32_t>(noteOf(queue)) == transport::StepNote::kAddress;
   }
-  XYLEM_KERNEL bool noteFits(int queue, std::size_t bytes) const {
+  XYLEM_KERNEL bool isPlaced(int queue) const {
+    return work_.protocol == Protocol::kSimple && (work_.offers >> queue & 1) != 0 &&
+           static_cast<std::uint32_t>(noteOf(queue)) == transport::StepNote::kPlaced;
+  }
+  // A result that is placed is the only thing that its instruction receives, and is kept in the output.
+  XYLEM_KERNEL bool noteFits(int queue, const collectives::Instruction& now, std::size_t bytes) const {
+    if (isPlaced(queue))
+      return noteOf(queue) == noteOfPlaced(bytes) && !now.own &&
+             now.out.buffer == collectives::Buffer::kOutput;
     return noteOf(queue) == (isReference(queue) ? noteOfReference(bytes) : noteInSlot(bytes));
+  }
+  // Whether the reader has offered its output for this work, which begins at the same step on both sides.
+  XYLEM_KERNEL bool hasOffer(int queue) {
+    const std::uint64_t* const offer = work_.to[queue].offer;
+    if (offer == nullptr || work_.protocol != Protocol::kSimple) return false;
+    if (block_.toOutput[queue] == 0 && m_.loadAcquire(offer) == block_.toBegin[queue] + 1)
+      block_.toOutput[queue] = m_.loadRelaxed(offer + 1);
+    return block_.toOutput[queue] != 0;
   }
   XYLEM_KERNEL void reportNote(int queue, std::size_t bytes) {
     work_.report->peer = static_cast<std::uint32_t>(work_.from[queue].peer);
     work_.report->sentBytes = static_cast<std::uint32_t>(noteOf(queue) >> 32);
     work_.report->expectedBytes = bytes;
-    const bool isReachable = static_cast<std::uint32_t>(noteOf(queue)) == 0 || isReference(queue);
+    const bool isReachable =
+        static_cast<std::uint32_t>(noteOf(queue)) == 0 || isReference(queue) || isPlaced(queue);
     const Outcome outcome = isReachable ? Outcome::kMismatch : Outcome::kUnreachable;
     m_.storeRelease(reinterpret_cast<std::uint64_t*>(&work_.report->failure),
                     static_cast<std::uint64_t>(outcome));
@@ -335,8 +372,9 @@ XYLEM_KERNEL inline void postSlice(M& m, Block& block, const Slice& slice) {
     counter = end.tail;
     step = slice.toStep[place];
     auto* const note = reinterpret_cast<std::byte*>(&end.notes[step % transport::kQueueSteps]);
-    const bool refers = slice.reference != nullptr;
-    m.template store<std::uint64_t>(note, refers ? noteOfReference(slice.bytes) : noteInSlot(slice.bytes));
+    m.template store<std::uint64_t>(note, slice.places                 ? noteOfPlaced(slice.bytes)
+                                          : slice.reference != nullptr ? noteOfReference(slice.bytes)
+                                                                       : noteInSlot(slice.bytes));
     m.template store<std::uint64_t>(
         note + 8, end.reduces ? block.work.label : reinterpret_cast<std::uint64_t>(slice.reference));
   }
@@ -422,11 +460,18 @@ XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, std::uin
   for (int q = placeFrom(m, 224); q < kMaxQueues; q += m.threads()) {
     if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = m.loadRelaxed(to[q].step);
     block.toReferred[q] = 0;
+    block.toOutput[q] = 0;
   }
   // Usually there is space in all queues at first.
   for (int q = placeFrom(m, 256); q < kMaxQueues; q += m.threads())
     if ((work.toQueues >> q & 1) != 0) block.toHead[q] = m.loadAcquire(to[q].head);
   m.sync(barrierOf(Barrier::kAll), m.threads());
+  // The output may be written: its stream has come to this work.
+  for (int q = placeFrom(m, 64); q < kMaxQueues; q += m.threads())
+    if ((work.offers >> q & 1) != 0) {
+      m.storeRelaxed(from[q].offer + 1, reinterpret_cast<std::uint64_t>(work.output));
+      m.storeRelease(from[q].offer, block.fromBegin[q] + 1);
+    }
   if (m.thread() == 0) {
     block.work.from = block.from;
     block.work.to = block.to;

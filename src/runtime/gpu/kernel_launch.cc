@@ -112,14 +112,14 @@ std::size_t KernelLaunch::layOut() {
     }
   }
   reserve(host_, GpuMemory::Where::kHost, bytes, "a kernel's works");
-  reserve(device_, GpuMemory::Where::kDevice, bytes, "a kernel's works");
+  if (anyWaits_) reserve(device_, GpuMemory::Where::kDevice, bytes, "a kernel's works");
   reserve(scratch_, GpuMemory::Where::kDevice, scratchBytes, "an algorithm's scratch");
   reserve(reports_, GpuMemory::Where::kHost, functions_.size() * sizeof(Report), "a kernel's reports");
   std::uninitialized_fill_n(reports(), functions_.size(), Report{});
 
   Writer writer(host_.data());
   const std::size_t lanes = writer.reserve(usedLanes_ * sizeof(Lane));
-  // Blocks write here. Where none waits for another the table needs no memory of the GPU.
+  // Blocks write here, and find zeros at first, also in each replay of a graph.
   std::uint64_t* passed = nullptr;
   if (anyWaits_) {
     const std::size_t at = writer.reserve(usedLanes_ * sizeof(std::uint64_t));
@@ -150,7 +150,8 @@ std::size_t KernelLaunch::layOut() {
 
 void KernelLaunch::start(void* stream, const std::vector<void*>& others, const HostCall& before) {
   const std::size_t bytes = layOut();
-  const bool isInlined = bytes <= sizeof(InlineTable) && !anyWaits_;
+  const bool isCopied = anyWaits_;
+  const bool isInlined = bytes <= sizeof(InlineTable) && !isCopied;
   while (fences_.size() < others.size()) fences_.push_back(std::make_unique<GpuEvent>(gpu_));
   const EnteredDevice entered(gpu_);
   for (std::size_t i = 0; i < others.size(); ++i) {
@@ -158,12 +159,12 @@ void KernelLaunch::start(void* stream, const std::vector<void*>& others, const H
     fences_[i]->hold(stream);
   }
   const DriverTable& driver = gpu_.driver();
-  if (!isInlined)
+  if (isCopied)
     gpu_.require(driver.copy(device_.data(), host_.data(), bytes, stream), "copying a kernel's works");
   if (before.function != nullptr)
     gpu_.require(driver.callHost(stream, before.function, before.data), "calling the host before a kernel");
-  gpu_.require(driver.launch(isInlined ? nullptr : device_.data(),
-                             reinterpret_cast<const InlineTable*>(host_.data()), lanes(), stream),
+  const std::byte* const table = isCopied ? device_.data() : isInlined ? nullptr : host_.data();
+  gpu_.require(driver.launch(table, reinterpret_cast<const InlineTable*>(host_.data()), lanes(), stream),
                "launching a kernel");
   done_.record(stream);
   for (void* const other : others) done_.hold(other);

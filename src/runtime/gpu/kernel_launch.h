@@ -1,6 +1,7 @@
 #pragma once
-// One launch of the kernel: a table of lanes of works (work.h), which goes to the GPU with the launch if it is small, and is copied
-// before it in the order of the stream if not; and the reports of its blocks.
+// One launch of the kernel: a table of lanes of works (work.h), which goes to the GPU with the launch if it is small, and which the blocks
+// read in pinned memory of the host if not; and the reports of its blocks. A table in which lanes wait for each other is copied to the
+// GPU before the launch.
 //
 //   launch.clear();
 //   const int lane = launch.newLane();
@@ -66,7 +67,7 @@ class KernelLaunch {
   // Throws Error if a network that reduces will never move anything again. That is no error before a block waits for it.
   void requireReducingNetworks() const;
 
-  // Puts the kernel, and a copy where it needs one, into the stream, after what is in `others`, and lets these wait for it. `before`: a call before the kernel.
+  // Puts the kernel, and a copy if it needs one, into the stream, after what is in `others`, and lets these wait for it. `before`: a call before the kernel.
   void start(void* stream, const std::vector<void*>& others, const HostCall& before = {});
   // Makes a stream wait for the launch.
   void hold(void* stream) { done_.hold(stream); }

@@ -46,6 +46,9 @@ struct QueueEnd {
   bool reduces = false;
   // The reader reaches the writer's buffers: a step may say where its data lies there (StepNote::kAddress).
   bool references = false;
+  // The writer reaches the reader's buffers, and the reader may offer its output (transport::OutputOffer: the step, and the address
+  // behind it); null: neither.
+  std::uint64_t* offer = nullptr;
 
   explicit constexpr operator bool() const { return tail != nullptr; }
 };
@@ -84,10 +87,11 @@ struct Work {
   std::uint8_t elementBytes = 1;
   collectives::QueueMask fromQueues = 0;  // the queues that exist
   collectives::QueueMask toQueues = 0;
-  std::size_t slice = 0;     // elements of a step
-  std::uint64_t length = 0;  // instructions
-  std::uint64_t label = 0;   // for a network that reduces (transport/collnet/coll_connection.h)
-  collectives::Shape shape;  // with `order` in memory of the GPU
+  collectives::QueueMask offers = 0;  // the queues whose writers may put results into the output
+  std::size_t slice = 0;              // elements of a step
+  std::uint64_t length = 0;           // instructions
+  std::uint64_t label = 0;            // for a network that reduces (transport/collnet/coll_connection.h)
+  collectives::Shape shape;           // with `order` in memory of the GPU
   collectives::Factor factor;
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
@@ -143,7 +147,8 @@ struct WorkRequest {
   Report* report = nullptr;
   const std::byte* scalar = nullptr;
   std::uint64_t label = 0;
-  bool refers = false;    // as in Work, where all queues allow it
+  bool usesBuffers =
+      false;  // peers may read and write the buffers, where queues allow it: Work::refers and Work::offers
   bool isPumped = false;  // as in Work
   bool timed = false;     // as in Work
 };

@@ -32,6 +32,7 @@ struct LocalCase {
   std::size_t chunkSteps = 4;
   std::size_t shift = 0;  // bytes by which buffers miss their alignment
   bool byReference = false;
+  bool places = false;          // on GPUs, results go straight into the outputs of ranks that offer them
   bool exchange = false;        // channels that may exchange, do
   std::uint64_t firstStep = 0;  // of all queues
 

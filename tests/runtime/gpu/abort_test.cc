@@ -27,7 +27,8 @@ LocalCase caseOf(const Kind& kind, Protocol protocol, int ranks, bool byReferenc
           .ranks = ranks,
           .block = 700,
           .stepBytes = 120,
-          .byReference = byReference};
+          .byReference = byReference,
+          .places = ranks != 2 || !byReference};
 }
 
 TEST_P(Aborts, EndEveryBlockWhereverItIs) {

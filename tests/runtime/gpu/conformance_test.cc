@@ -33,6 +33,7 @@ LocalCase completed(LocalCase c, std::mt19937& random) {
   c.shift = random() % 16 * elementBytes(c.type);
   c.exchange = random() % 2 == 0;
   c.byReference = random() % 2 == 0;
+  c.places = random() % 2 == 0;
   return c;
 }
 
@@ -129,7 +130,7 @@ TEST_P(Kernels, OneRankCopiesItsData) {
 // Steps that every thread of the movers has several packs of.
 TEST_P(Kernels, MoveLongSteps) {
   for (const Protocol protocol : kAllProtocols)
-    for (const bool byReference : {false, true}) {
+    for (const int way : {0, 1, 2}) {
       check({.collective = GetParam().collective,
              .algorithm = GetParam().algorithm,
              .protocol = protocol,
@@ -139,10 +140,11 @@ TEST_P(Kernels, MoveLongSteps) {
              .stepBytes = 3840,
              .chunkSteps = 2,
              .shift = 6,
-             .byReference = byReference},
+             .byReference = way == 1,
+             .places = way == 2},
             3);
       if (HasFatalFailure()) return;
-      if (protocol != Protocol::kSimple) break;  // nothing else goes by reference
+      if (protocol != Protocol::kSimple) break;  // under others all data goes through slots
     }
 }
 
@@ -183,6 +185,32 @@ TEST_P(Kernels, GoOnWhereverTheQueuesStand) {
             static_cast<unsigned>(before));
       if (HasFatalFailure()) return;
     }
+}
+
+// A rank that has a partial sum of the other one knows its offer: that was made before the sum was sent. So all results go straight into
+// the other rank's output, the last step of each queue among them.
+TEST(PlacedResults, GoIntoTheOutputOfTheRankThatReceivesThem) {
+  const LocalCase c{.collective = Function::kAllReduce,
+                    .algorithm = Algorithm::kRing,
+                    .protocol = Protocol::kSimple,
+                    .ranks = 2,
+                    .block = 3000,
+                    .stepBytes = 1024,
+                    .places = true};
+  for (const bool places : {true, false}) {
+    LocalCase tried = c;
+    tried.places = places;
+    std::mt19937 random(9);
+    LocalJob job(tried, random);
+    KernelJob kernel(tried, job);
+    ASSERT_EQ(kernel.run(), "");
+    ASSERT_EQ(job.mismatch(), "");
+    for (const LocalJob::Part& part : job.parts()) {
+      const transport::QueueControl& queue = part.work.from[0]->control();
+      const transport::StepNote& last = queue.notes[(queue.tail.load() - 1) % transport::kQueueSteps];
+      EXPECT_EQ(last.region, places ? transport::StepNote::kPlaced : 0u);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Kernels, ::testing::ValuesIn(kKinds), [](const auto& instance) {

@@ -26,14 +26,16 @@ transport::QueueMemory memoryOf(const End& end) {
 }
 
 template <typename End>
-std::vector<gpu::QueueEnd> endsOf(std::span<End* const> ends, Protocol protocol, bool references,
+std::vector<gpu::QueueEnd> endsOf(std::span<End* const> ends, Protocol protocol, const LocalCase& c,
                                   std::deque<std::uint64_t>& steps) {
   std::vector<gpu::QueueEnd> all;
   for (End* const end : ends) {
     gpu::QueueEnd& made = all.emplace_back();
     if (end == nullptr) continue;
-    made = gpu::endOf(memoryOf(*end), protocol, end->peer(), &steps.emplace_back(end->nextStep()));
-    made.references = references;
+    const transport::QueueMemory queue = memoryOf(*end);
+    made = gpu::endOf(queue, protocol, end->peer(), &steps.emplace_back(end->nextStep()));
+    made.references = c.byReference;
+    if (c.places) made.offer = reinterpret_cast<std::uint64_t*>(&queue.control->offer);
   }
   return all;
 }
@@ -65,8 +67,8 @@ void KernelJob::addBlock(const LocalCase& c, const LocalJob::Part& part) {
   Launch& launch = launches_.emplace_back();
   launch.rank = part.rank;
   const collectives::ProgramWork& work = part.work;
-  launch.from = endsOf(work.from, work.protocol, c.byReference, launch.steps);
-  launch.to = endsOf(work.to, work.protocol, c.byReference, launch.steps);
+  launch.from = endsOf(work.from, work.protocol, c, launch.steps);
+  launch.to = endsOf(work.to, work.protocol, c, launch.steps);
   launch.work = gpu::workOf({.program = work.program.kind,
                              .shape = work.shape,
                              .input = work.buffers.input,
@@ -81,7 +83,7 @@ void KernelJob::addBlock(const LocalCase& c, const LocalJob::Part& part) {
                              .to = launch.to,
                              .abort = &abort_,
                              .report = &launch.report,
-                             .refers = c.byReference});
+                             .usesBuffers = true});
 }
 
 void KernelJob::startAll() {

@@ -114,7 +114,7 @@ struct Machine {
   std::map<int, std::size_t> used;  // bytes by device
   std::set<std::pair<int, int>> reachable;
   std::map<void*, std::size_t> imported;
-  std::atomic<int> launches{0}, referring{0};
+  std::atomic<int> launches{0}, referring{0}, offering{0};
   std::atomic<int> captures{0};  // of streams, under way
   std::uint64_t lastCapture = 0;
   std::vector<std::pair<void*, std::size_t>> given;  // to tests
@@ -167,16 +167,19 @@ Status dropPiece(void* memory, bool unmaps) {
   return kDone;
 }
 
-void countReferring(const std::byte* table, int lanes) {
+void countInBuffers(const std::byte* table, int lanes) {
   for (int i = 0; i < lanes; ++i) {
     const gpu::Lane& lane = reinterpret_cast<const gpu::Lane*>(table)[i];
     const gpu::Work* const works = gpu::addressIn(reinterpret_cast<std::uintptr_t>(table), lane.works);
-    for (std::uint64_t w = 0; w < lane.count; ++w) machine->referring += works[w].refers ? 1 : 0;
+    for (std::uint64_t w = 0; w < lane.count; ++w) {
+      machine->referring += works[w].refers ? 1 : 0;
+      machine->offering += works[w].offers != 0 ? 1 : 0;
+    }
   }
 }
 
 void runLanes(const std::byte* table, int count) {
-  countReferring(table, count);
+  countInBuffers(table, count);
   std::latch done(count);
   for (int i = 0; i < count; ++i)
     blockPool().start(
@@ -493,6 +496,7 @@ void MappedGpus::replay(const Graph& graph, void* stream) {
 
 int MappedGpus::launches() const { return machine->launches; }
 int MappedGpus::referring() const { return machine->referring; }
+int MappedGpus::offering() const { return machine->offering; }
 
 std::size_t MappedGpus::reachablePairs() const {
   const std::lock_guard lock(machine->mutex);

@@ -64,6 +64,8 @@ class MappedGpus {
   int launches() const;
   // Works of these that refer to buffers.
   int referring() const;
+  // The same for works whose output others may write.
+  int offering() const;
   // Pairs of GPUs of which one may reach the other's memory, and pieces of memory that other processes gave.
   std::size_t reachablePairs() const;
   std::size_t imported() const;

@@ -52,8 +52,12 @@ TEST(GpuTransfers, MoveIntoTheMemoryOfTheGpuThatReads) {
   }
 }
 
-// How many works refer to buffers when two ranks add up 30000 floats in memory that others reach, or in that of a pool.
-int referringOf(const MappedGpus::Options& options, bool pool) {
+// How many works refer to buffers, and how many offer theirs, when two ranks add up 30000 floats in memory that others reach, or in
+// that of a pool.
+struct InBuffers {
+  int referring, offering;
+};
+InBuffers inBuffersOf(const MappedGpus::Options& options, bool pool) {
   MappedGpus gpus(options);
   Ranks ranks(&gpus, 2);
   constexpr std::size_t kCount = 30000;
@@ -72,29 +76,35 @@ int referringOf(const MappedGpus::Options& options, bool pool) {
   ranks.await();
   for (const float* const values : data)
     EXPECT_EQ(std::count(values, values + kCount, 3.0f), static_cast<std::ptrdiff_t>(kCount));
-  return gpus.referring();
+  return {gpus.referring(), gpus.offering()};
 }
 
-TEST(GpuBuffers, AreReadByPeersThatShareTheGpu) {
+void expectInBuffers(const InBuffers& found, bool refers, bool offers) {
+  EXPECT_EQ(found.referring >= 2, refers) << found.referring;
+  EXPECT_EQ(found.offering >= 2, offers) << found.offering;
+}
+
+TEST(GpuBuffers, AreReadAndWrittenByPeersThatShareTheGpu) {
   const Environment environment(variablesOf("Ring", "Simple"));
   setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
-  EXPECT_GE(referringOf({.areOne = true}, false), 2);
-  EXPECT_GE(referringOf({.areOne = true}, true), 2);
+  expectInBuffers(inBuffersOf({.areOne = true}, false), true, true);
+  expectInBuffers(inBuffersOf({.areOne = true}, true), true, true);
   setenv("NCCL_P2P_DIRECT_DISABLE", "1", 1);
-  EXPECT_EQ(referringOf({.areOne = true}, false), 0);
+  expectInBuffers(inBuffersOf({.areOne = true}, false), false, false);
 }
 
 // The plan has GPUs of that generation read over NVLink, and others write.
-TEST(GpuBuffers, AreReadByOtherGpusWhereThePlanHasThemRead) {
+TEST(GpuBuffers, AreReadOrWrittenByOtherGpusAsThePlanHasIt) {
   const Environment environment(variablesOf("Ring", "Simple"));
   const MappedGpus::Options readers{.busIds = {"0000:07:00.0", "0000:0f:00.0"}};
   setenv("NCCL_TOPO_FILE", XYLEM_SOURCE_DIR "/topologies/dgxa100.xml", 1);
-  EXPECT_GE(referringOf(readers, false), 2);
-  EXPECT_EQ(referringOf(readers, true), 0);
+  expectInBuffers(inBuffersOf(readers, false), true, false);
+  expectInBuffers(inBuffersOf(readers, true), false, false);
   const MappedGpus::Options apart{.busIds = readers.busIds, .reachPeers = false};
-  EXPECT_EQ(referringOf(apart, false), 0);
+  expectInBuffers(inBuffersOf(apart, false), false, false);
   unsetenv("NCCL_TOPO_FILE");
-  EXPECT_EQ(referringOf({}, false), 0);
+  expectInBuffers(inBuffersOf({}, false), false, true);
+  expectInBuffers(inBuffersOf({}, true), false, false);
 }
 
 // The ranks are processes with a GPU each, which map each other's memory.

@@ -11,9 +11,9 @@ namespace {
 // Launches that are under way at the same time without new memory.
 constexpr std::size_t kSpareKernels = 8;
 
-// A part of a collective on one channel is sent by reference from this many bytes on: with less in slots, the sender need not wait until
-// it is read. Half of a step; other sizes were not tried.
-constexpr std::size_t kLeastReferred = std::size_t{32} << 10;
+// A part of a collective on one channel is read and written in the ranks' buffers from this many bytes on: with less in slots, the sender
+// need not wait until it is read. Half of a step; other sizes were not tried.
+constexpr std::size_t kLeastInBuffers = std::size_t{32} << 10;
 
 // As the kernel names operations.
 int operatorOf(const CommOperation& operation) {
@@ -49,12 +49,13 @@ gpu::QueueEnd GpuExecutor::newEnd(const QueueSide& side, Protocol protocol, bool
   gpu::QueueEnd made = inSlots ? gpu::endInSlots(end.queue, protocol, side.peer(), end.step)
                                : gpu::endOf(end.queue, protocol, side.peer(), end.step);
   made.references = end.references;
+  if (end.places) made.offer = reinterpret_cast<std::uint64_t*>(&end.queue.control->offer);
   made.reduces = side.peer() == transport::kReducingNetwork;
   return made;
 }
 
-bool GpuExecutor::refers(const CommOperation& operation, std::size_t bytes, std::size_t least) const {
-  return bytes >= least && (operation.peersReach || !queues_.othersReadBuffers());
+bool GpuExecutor::usesBuffers(const CommOperation& operation, std::size_t bytes, std::size_t least) const {
+  return bytes >= least && (operation.peersReach || !queues_.othersUseBuffers());
 }
 
 template <typename QueueSide>
@@ -110,7 +111,7 @@ void GpuExecutor::addPrograms(Lanes& lanes, WorkItem& item, ProgramPath& path,
                   .to = to,
                   .scalar = item.scalarAddress,
                   .label = program.label,
-                  .refers = refers(operation, bytes, kLeastReferred),
+                  .usesBuffers = usesBuffers(operation, bytes, kLeastInBuffers),
                   .isPumped = inSlots_,
                   .timed = item.observed},
                  path.scratchBytes, item.function, before[other] > 0 ? lanes[other] : -1, before[other]);
@@ -134,22 +135,23 @@ void GpuExecutor::addTransfer(int lane, WorkItem& item, TransferPath& path, cons
   shape.count = work.bytes;
   const bool sends = work.to != nullptr;
   item.works = {kernel_->works(), 1};
-  kernel_->add(lane,
-               {.program = sends                  ? ProgramKind::kSendMessage
-                           : work.from != nullptr ? ProgramKind::kRecvMessage
-                                                  : ProgramKind::kCopyMessage,
-                .shape = shape,
-                .input = work.input,
-                .output = work.output,
-                .type = DataType::kInt8,
-                .reduction = collectives::copyOf(DataType::kInt8),
-                .protocol = inSlots ? Protocol::kSimple : work.protocol,
-                .from = from,
-                .to = to,
-                .refers = sends && refers(operation, work.bytes, transport::kQueueSteps * to[0].stepBytes),
-                .isPumped = inSlots,
-                .timed = item.observed},
-               0, item.function);
+  kernel_->add(
+      lane,
+      {.program = sends                  ? ProgramKind::kSendMessage
+                  : work.from != nullptr ? ProgramKind::kRecvMessage
+                                         : ProgramKind::kCopyMessage,
+       .shape = shape,
+       .input = work.input,
+       .output = work.output,
+       .type = DataType::kInt8,
+       .reduction = collectives::copyOf(DataType::kInt8),
+       .protocol = inSlots ? Protocol::kSimple : work.protocol,
+       .from = from,
+       .to = to,
+       .usesBuffers = sends && usesBuffers(operation, work.bytes, transport::kQueueSteps * to[0].stepBytes),
+       .isPumped = inSlots,
+       .timed = item.observed},
+      0, item.function);
 }
 
 // Channels whose programs do not fit beside each other take turns in the lanes of others, in the order of channels. The first one that

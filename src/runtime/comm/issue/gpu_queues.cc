@@ -52,7 +52,7 @@ void GpuQueues::offer(const transport::RecvEnd& side) {
   try {
     const Reach way = reach_(side.peer());
     end.device = newMemory(offer, transport::queueBytes(end.queue.stepBytes), way.by);
-    if (way.by == Reach::By::kProcess && way.toBuffers && reaches(way.device))
+    if (way.by == Reach::By::kProcess && way.readsBuffers && reaches(way.device))
       offer.reads.store(1, std::memory_order_relaxed);
   } catch (const Error&) {
     offer.offered.store(transport::DeviceQueue::kNothing, std::memory_order_release);
@@ -92,9 +92,11 @@ void GpuQueues::useMemoryOf(const QueueSide& side) {
       agreed.accepted.load(std::memory_order_acquire) == transport::DeviceQueue::kAccepted) {
     end.queue = transport::queueIn(end.device.get(), end.queue.stepBytes);
     const Reach way = reach_(side.peer());
-    end.references = way.toBuffers && agreed.reads.load(std::memory_order_relaxed) != 0;
-    if constexpr (std::is_same_v<QueueSide, transport::SendEnd>)
-      othersReadBuffers_ = othersReadBuffers_ || (end.references && !way.isOwn);
+    end.references = way.readsBuffers && agreed.reads.load(std::memory_order_relaxed) != 0;
+    // A writer that reaches the queue in the reader's memory reaches its other memory, too.
+    end.places = way.writesBuffers;
+    constexpr bool writes = std::is_same_v<QueueSide, transport::SendEnd>;
+    othersUseBuffers_ = othersUseBuffers_ || (!way.isOwn && (writes ? end.references : end.places));
   } else {
     end.device = nullptr;
   }

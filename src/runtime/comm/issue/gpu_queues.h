@@ -27,8 +27,9 @@ class GpuQueues {
   struct Reach {
     enum class By { kNone, kForbidden, kProcess, kHandle } by = By::kNone;
     int device = -1;
-    bool isOwn = false;      // it is the GPU of this rank
-    bool toBuffers = false;  // and so may buffers of the program, by kProcess
+    bool isOwn = false;  // it is the GPU of this rank
+    // And so may buffers of the program, by kProcess: the reader reads the writer's, or the writer writes the reader's.
+    bool readsBuffers = false, writesBuffers = false;
   };
   using ReachOfRank = std::function<Reach(int rank)>;
 
@@ -47,6 +48,7 @@ class GpuQueues {
     transport::QueueMemory queue;
     std::uint64_t* step = nullptr;  // its position
     bool references = false;        // as in gpu::QueueEnd
+    bool places = false;            // the writer reaches the reader's output: gpu::QueueEnd::offer
     // Memory of the reader's GPU. The writer has it, too, as its kernel may end later.
     std::shared_ptr<std::byte> device;
     // Otherwise: memory of the host.
@@ -55,8 +57,8 @@ class GpuQueues {
   // The end of a SendEnd or RecvEnd. Memory of the host is pinned the first time.
   template <typename QueueSide>
   const End& endOf(const QueueSide& side);
-  // Whether other GPUs read buffers of this rank, which may not be of any memory then (gpu::Place::peersReach).
-  bool othersReadBuffers() const { return othersReadBuffers_; }
+  // Whether other GPUs use buffers of this rank, which may not be of any memory then (gpu::Place::peersReach).
+  bool othersUseBuffers() const { return othersUseBuffers_; }
 
  private:
   template <typename Visit>
@@ -78,7 +80,7 @@ class GpuQueues {
   std::size_t usedSteps_ = 0;          // of the last piece
   std::map<const void*, End> ends_;    // by SendEnd and RecvEnd
   std::set<const transport::Connection*> agreed_;
-  bool othersReadBuffers_ = false;
+  bool othersUseBuffers_ = false;
 };
 
 }  // namespace xylem::comm

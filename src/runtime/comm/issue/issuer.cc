@@ -120,8 +120,8 @@ std::optional<CallCheck> makeCheck(const JobRoster& roster, Wiring& wiring) {
   return std::optional<CallCheck>(std::in_place, roster.rank, roster.ranks(), ring->next(), ring->previous());
 }
 
-// GPUs use each other's memory if the plan has P2P between them. `toBuffers`: also that of the program, where the plan has the receiver
-// read it, and between ranks that share a GPU.
+// GPUs use each other's memory if the plan has P2P between them. `toBuffers`: also that of the program, in the direction that the plan
+// has, and in both between ranks that share a GPU.
 GpuQueues::Reach reachOf(const JobRoster& roster, const connect::NetChoice& choice, bool toBuffers,
                          int rank) {
   using By = GpuQueues::Reach::By;
@@ -132,7 +132,8 @@ GpuQueues::Reach reachOf(const JobRoster& roster, const connect::NetChoice& choi
     return {.by = By::kForbidden};
   if (peer.process != self.process) return {.by = By::kHandle};
   const bool isOwn = peer.gpu == self.gpu;
-  return {By::kProcess, peer.device, isOwn, toBuffers && (isOwn || choice.reads(roster.rank, rank))};
+  const bool reads = choice.reads(roster.rank, rank);
+  return {By::kProcess, peer.device, isOwn, toBuffers && (isOwn || reads), toBuffers && (isOwn || !reads)};
 }
 
 std::unique_ptr<GpuExecutor> makeGpuExecutor(const JobRoster& roster, const CommPlan& plan,

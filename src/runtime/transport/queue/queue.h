@@ -40,10 +40,11 @@ constexpr std::size_t kCounterBytes = 128;
 // Where the payload of a Simple step is.
 struct StepNote {
   static constexpr std::uint32_t kAddress = 1;
+  static constexpr std::uint32_t kPlaced = UINT32_MAX;
 
   // 0: in the step's slot, and `address` is a label for the pump (SendEnd::label). kAddress: at `address` in the
-  // writer's address space. Others: at offset `address` of the memory that the writer registered under this
-  // number.
+  // writer's address space. kPlaced: in the reader's output already (OutputOffer). Others: at offset `address` of the memory that the
+  // writer registered under this number.
   std::uint32_t region = 0;
   std::uint32_t bytes = 0;
   std::uint64_t address = 0;
@@ -62,6 +63,12 @@ struct DeviceQueue {
   std::atomic<std::uint32_t> reads;  // by the reader, before `offered`: 1 if it reaches the writer's buffers
 };
 
+// By a kernel that reads: the writer may put results into its output, until the work of the kernel is done.
+struct OutputOffer {
+  std::atomic<std::uint64_t> step;  // 1 + the first step of the work that the offer is for; written last
+  std::uint64_t output;             // the address of the work's output
+};
+
 struct QueueControl {
   // Written by the writer:
   alignas(kCounterBytes) std::atomic<std::uint64_t> tail;  // 1 + the last Simple step published
@@ -76,6 +83,7 @@ struct QueueControl {
   // 1 while the reader reads the writer's memory. In a line of its own, as only a writer that gives up loads
   // it.
   alignas(kCounterBytes) std::atomic<std::uint32_t> reading;
+  alignas(kCounterBytes) OutputOffer offer;
   DeviceQueue device;
 };
 

@@ -63,6 +63,8 @@ int Comm::registerDmaBuf(void* data, std::size_t bytes, int file, void** memory)
 int Comm::add(void* data, std::size_t bytes, int kind, void** memory) {
   if (data == nullptr || bytes == 0) return kInternal;
   memories_.push_back({static_cast<std::byte*>(data), bytes, kind});
+  if (kind == kGpuMemory && copier_ == nullptr && copiesByDriver())
+    copier_ = std::make_unique<GpuCopier>(static_cast<std::byte*>(data));
   ++alive;
   *memory = fault("TEST_NET_NO_HANDLES") != 0 ? nullptr : &memories_.back();
   return kSuccess;
@@ -105,14 +107,21 @@ int Comm::take(std::vector<Part> parts, void** request) {
 
 int Comm::isend(const Part& part, void* memory, void** request) {
   sends_ = true;
-  if (part.tag < 0 || find(part, memory) == nullptr) return kInternal;
+  const Memory* const found = find(part, memory);
+  if (part.tag < 0 || found == nullptr) return kInternal;
   if (failure_ != kSuccess) return failure_;
   if (busy()) return kSuccess;
   if (++sent_ == fault("TEST_NET_BREAK_AFTER", -1)) {
     shutdown(socket_, SHUT_RDWR);
     return failure_ = kRemote;
   }
-  return take({part}, request);
+  Part taken = part;
+  if (found->kind == kGpuMemory && copier_ != nullptr) {
+    taken.staged = true;
+    taken.copy.resize(part.bytes);
+    if (!copier_->out(taken.copy.data(), part.data, part.bytes)) return failure_ = kSystem;
+  }
+  return take({std::move(taken)}, request);
 }
 
 int Comm::irecv(std::span<const Part> parts, void** memories, void** request) {
@@ -122,6 +131,7 @@ int Comm::irecv(std::span<const Part> parts, void** memories, void** request) {
     const Memory* const memory = find(parts[i], memories[i]);
     if (memory == nullptr) return kInternal;
     taken[i].held = memory->kind == kGpuMemory && fault("TEST_NET_HOLDS") != 0;
+    taken[i].staged = memory->kind == kGpuMemory && !taken[i].held && copier_ != nullptr;
   }
   if (failure_ != kSuccess) return failure_;
   if (busy()) return kSuccess;
@@ -135,7 +145,10 @@ int Comm::iflush(std::span<const Part> parts, void** memories, void** request) {
     const auto held = held_.find(parts[i].data);
     if (held == held_.end()) continue;
     if (held->second.size() != parts[i].bytes) return kInternal;
-    std::copy(held->second.begin(), held->second.end(), parts[i].data);
+    if (copier_ == nullptr)
+      std::copy(held->second.begin(), held->second.end(), parts[i].data);
+    else if (!copier_->in(parts[i].data, held->second.data(), parts[i].bytes))
+      return failure_ = kSystem;
     held_.erase(held);
   }
   ++countOf(Event::kFlush);
@@ -159,6 +172,8 @@ int Comm::test(Request& request, int* done, int* sizes) {
 
 void Comm::progress() {
   while (failure_ == kSuccess && !pending_.empty() && (sends_ ? moveSend() : moveReceive())) {
+    if (current_->staged && !sends_ && !copier_->in(current_->data, current_->copy.data(), current_->bytes))
+      failure_ = kSystem;
     current_->through = true;
     current_ = nullptr;
     moved_ = 0;
@@ -169,7 +184,7 @@ void Comm::progress() {
 bool Comm::moveSend() {
   current_ = &pending_.front()->parts.front();
   header_ = {current_->bytes, current_->tag};
-  return move(current_->data, true);
+  return move(current_->staged ? current_->copy.data() : current_->data, true);
 }
 
 // A message goes into the buffer of the oldest receive that has its tag.
@@ -184,8 +199,12 @@ bool Comm::moveReceive() {
     }
     current_->bytes = header_.bytes;
     if (current_->held) held_[current_->data].resize(header_.bytes);
+    if (current_->staged) current_->copy.resize(header_.bytes);
   }
-  return move(current_->held ? held_[current_->data].data() : current_->data, false);
+  return move(current_->held     ? held_[current_->data].data()
+              : current_->staged ? current_->copy.data()
+                                 : current_->data,
+              false);
 }
 
 bool Comm::move(std::byte* payload, bool sends) {

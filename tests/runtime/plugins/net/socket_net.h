@@ -14,6 +14,8 @@
 #include <span>
 #include <vector>
 
+#include "gpu_copy.h"
+
 namespace test_net {
 
 constexpr int kSuccess = 0, kSystem = 2, kInternal = 3, kUsage = 5, kRemote = 6;
@@ -41,7 +43,9 @@ struct Part {
   std::size_t bytes = 0;  // of a send; of a receive the most it takes
   int tag = 0;
   bool through = false;
-  bool held = false;  // is not in `data` before it is flushed
+  bool held = false;    // is not in `data` before it is flushed
+  bool staged = false;  // is copied between `data` and `copy`
+  std::vector<std::byte> copy{};
 };
 
 // A send has one part, a receive as many as it has buffers.
@@ -89,6 +93,7 @@ class Comm {
   long refused_ = 0;
   long sent_ = 0;
   std::list<Memory> memories_;
+  std::unique_ptr<GpuCopier> copier_;                  // if the driver copies
   std::map<std::byte*, std::vector<std::byte>> held_;  // by where it belongs
   std::list<Request> requests_;                        // all live ones
   std::deque<Request*> pending_;                       // those that have not finished
