@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 
 #include "nccl.h"
 #include "runtime/api/arguments.h"
@@ -111,7 +112,11 @@ ncclResult_t issue(ncclComm_t comm, const DataCall& call) {
                                   .stream = stream == nullptr ? &executor->tasks() : &stream->queue()};
     if (call.op != ncclSum)
       operation.reduction = inCall(call.name, [&] { return communicator.userOps().resolve(call.op, type); });
-    if (executor != nullptr) takeStream(*executor, call, operation);
+    std::optional<gpu::EnteredDevice> entered;
+    if (executor != nullptr) {
+      entered.emplace(executor->gpu());
+      takeStream(*executor, call, operation);
+    }
     if (group != nullptr) group->check(*use, GroupCall::kOperation, call.name);
     if (stream == nullptr)
       comm::submit(communicator, operation);

@@ -25,6 +25,10 @@ SharedMemories& sharedMemories() {
   return *all;
 }
 
+constexpr int kNone = -1;
+// The device that this thread has entered.
+thread_local int entered = kNone;
+
 std::string versionText(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 }  // namespace
@@ -80,6 +84,18 @@ bool GpuContext::checkBuffer(const void* buffer, const char* function, const cha
                 "cudaMallocHost or cudaHostRegister",
                 function, who(), name, buffer);
   return place.peersReach != 0;
+}
+
+EnteredDevice::EnteredDevice(const GpuContext& gpu) : gpu_(gpu), before_(entered) {
+  if (before_ == gpu.device()) return;
+  gpu.require(gpu.driver().enter(gpu.device()), "entering the device");
+  entered = gpu.device();
+}
+
+EnteredDevice::~EnteredDevice() {
+  if (before_ == gpu_.device()) return;
+  gpu_.driver().leave();
+  entered = before_;
 }
 
 GpuMemory::GpuMemory(const GpuContext& gpu, Where where, std::size_t bytes, std::string_view what)

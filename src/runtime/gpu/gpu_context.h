@@ -48,18 +48,17 @@ class GpuContext {
   DeviceFacts facts_{};
 };
 
-// Makes the device the thread's own for a while.
+// Makes the device the thread's own for a while. Entering takes the driver four calls, so a thread that has entered the device does it once.
 class EnteredDevice {
  public:
-  explicit EnteredDevice(const GpuContext& gpu) : gpu_(gpu) {
-    gpu.require(gpu.driver().enter(gpu.device()), "entering the device");
-  }
-  ~EnteredDevice() { gpu_.driver().leave(); }
+  explicit EnteredDevice(const GpuContext& gpu);
+  ~EnteredDevice();
   EnteredDevice(const EnteredDevice&) = delete;
   EnteredDevice& operator=(const EnteredDevice&) = delete;
 
  private:
   const GpuContext& gpu_;
+  const int before_;  // the device that the thread had entered
 };
 
 // Memory of the device, or pinned memory of the host, which both reach.

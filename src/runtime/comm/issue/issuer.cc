@@ -216,6 +216,7 @@ void Issuer::awaitConnections(std::span<const CommOperation> operations) {
 }
 
 void Issuer::launchOnGpu(std::span<const CommOperation> operations) {
+  const gpu::EnteredDevice entered(gpu_->gpu());
   const std::uint64_t capture = gpu_->captureOf(operations);
   awaitConnections(operations);
   if (choiceLog_.enabled()) choiceLog_.write(operations, scheduling());
