@@ -12,10 +12,14 @@ namespace {
 constexpr std::size_t kLine = 64;
 // A rank reduces this many bytes at a time, and copies the results on while they are in the first-level cache.
 constexpr std::size_t kShareBlock = std::size_t{16} << 10;
-// Up to this much data that goes one way is cut into four pieces, but of at least kLeastPiece and at most kOneWayStagingBytes. More data
-// has enough large pieces for one rank to copy in while another one copies out.
+// Up to kMostInSmallPieces of data that goes one way are cut into four pieces, but of at least leastPiece() and at most
+// kOneWayStagingBytes. More data has enough large pieces for one rank to copy in while another one copies out.
 constexpr std::size_t kMostInSmallPieces = std::size_t{512} << 10;
-constexpr std::size_t kLeastPiece = std::size_t{32} << 10;
+// Each piece costs the transfer of some cache lines, which take as long as to copy some KiB.
+constexpr std::size_t leastPiece(std::size_t bytes) {
+  constexpr std::size_t kLittle = std::size_t{32} << 10;
+  return bytes <= kLittle ? std::size_t{8} << 10 : std::size_t{32} << 10;
+}
 
 }  // namespace
 
@@ -29,7 +33,7 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   const std::size_t block = blockBytes(work);
   const bool oneWay = isRooted(work.function) && !shares_ && block <= kMostInSmallPieces;
   const std::size_t most =
-      oneWay ? std::min(mostStaged_, std::clamp(block / 4, kLeastPiece, transport::kOneWayStagingBytes))
+      oneWay ? std::min(mostStaged_, std::clamp(block / 4, leastPiece(block), transport::kOneWayStagingBytes))
              : mostStaged_;
   maxPiece_ = work.count;
   if (block * blocks > most) maxPiece_ = most / blocks / kLine * kLine / work.reduction.elementBytes;

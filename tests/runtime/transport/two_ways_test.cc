@@ -51,6 +51,16 @@ TEST(TwoWays, AChangeHasTheTimesOfBothWays) {
   EXPECT_EQ(wayText("AllGather", changes[0]), "AllGather of 65536 bytes read in 8.1 us, staged in 33.0 us");
 }
 
+// A program makes few of those.
+TEST(TwoWays, LongOperationsTakeTheFasterOneSoon) {
+  TwoWays ways;
+  run(ways, 10, [](bool second) { return second ? 2'000'000 : 3'000'000; });
+  EXPECT_TRUE(ways.second());
+  TwoWays others;
+  EXPECT_EQ(run(others, 60, [](bool second) { return second ? 3'000'000 : 2'000'000; }), 2);
+  EXPECT_FALSE(others.second());
+}
+
 TEST(TwoWays, FollowsAMachineThatChanges) {
   TwoWays ways;
   for (int turn = 0; turn < 6; ++turn) {

@@ -11,29 +11,40 @@ std::optional<WayChange> TwoWays::took(bool second, Time time) {
     const bool shorter =
         static_cast<double>(time.count()) < kStillShorter * static_cast<double>(tried_.count());
     tried_ = tries_ == 2 ? time : std::min(tried_, time);
-    return tries_ == kMostTries || (tries_ >= kTries && !shorter) ? decide() : std::nullopt;
+    return isTried(time, shorter) ? decide() : std::nullopt;
   }
+  if (counted_ == 0) latest_.fill(time);
   latest_[counted_++ % latest_.size()] = time;
+  if (counted_ == 1 && isLong(time)) untilTrial_ = kBetweenLong;
   if (--untilTrial_ > 0) return {};
   trying_ = true;
   tries_ = 0;
   return {};
 }
 
+// Whether a trial whose last operation took this long is over.
+bool TwoWays::isTried(Time time, bool shorter) const {
+  if (tries_ == kMostTries) return true;
+  const bool clearlySlower =
+      static_cast<double>(time.count()) > kClearlyFaster * static_cast<double>(least().count());
+  if (isLong(time) && clearlySlower) return true;
+  return tries_ >= (isLong(time) ? kLongTries : kTries) && !shorter;
+}
+
 std::optional<WayChange> TwoWays::decide() {
   trying_ = false;
-  const Time least = *std::min_element(latest_.begin(), latest_.end());
+  const Time usually = least();
   const double slower =
-      static_cast<double>(tried_.count()) / static_cast<double>(std::max<Time::rep>(least.count(), 1));
+      static_cast<double>(tried_.count()) / static_cast<double>(std::max<Time::rep>(usually.count(), 1));
   const bool faster = slower * kClearlyFaster < 1;
   if (faster && promising_) {
     usual_ = !usual_;
     promising_ = false;
     untilTrial_ = kInterval;
-    return WayChange{.second = usual_, .before = least, .now = tried_};
+    return WayChange{.second = usual_, .before = usually, .now = tried_};
   }
   promising_ = faster;
-  untilTrial_ = faster ? kConfirming
+  untilTrial_ = faster ? (isLong(tried_) ? kBetweenLong : kConfirming)
                        : static_cast<std::uint32_t>(
                              std::min<double>(kLongestInterval, kInterval * std::max(1.0, slower * slower)));
   return {};

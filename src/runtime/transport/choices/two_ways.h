@@ -10,6 +10,9 @@
 // trial goes on while times become clearly shorter, for four to eight operations: what has not been done for a while
 // is slow at first, in the kernel and in the caches. The least time counts, as whatever disturbs an operation makes it longer. The
 // other way is taken for good if it was clearly faster in two trials, one soon after the other. So noise changes nothing.
+//
+// Programs make few operations that take long, and little makes those slow at first. So their trials come sooner, and have two or
+// three operations: one that takes clearly longer is the last.
 
 #include <algorithm>
 #include <array>
@@ -44,13 +47,17 @@ class TwoWays {
  private:
   using Time = std::chrono::nanoseconds;
   std::optional<WayChange> decide();
+  Time least() const { return *std::min_element(latest_.begin(), latest_.end()); }
+  static bool isLong(Time time) { return time >= std::chrono::microseconds(500); }
+  bool isTried(Time time, bool shorter) const;
 
   static constexpr std::uint32_t kInterval = 64, kLongestInterval = 16384;  // operations between trials
   // Before the first trial: soon, as a program may have few operations that take long. Before a second one, all eight slots of a queue
   // have been used, the first data in each of which waits for its memory.
   static constexpr std::uint32_t kFirst = 4, kConfirming = 8;
+  static constexpr std::uint32_t kBetweenLong = 2;  // before the first two trials of long operations
   // Operations of a trial. The first does not count, as it may meet one that goes the usual way.
-  static constexpr int kTries = 4, kMostTries = 8;
+  static constexpr int kTries = 4, kMostTries = 8, kLongTries = 3;
   static constexpr double kStillShorter = 0.95;  // than the least time before
   static constexpr double kClearlyFaster = 1.15;
 

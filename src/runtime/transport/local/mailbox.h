@@ -34,7 +34,7 @@ constexpr std::size_t kMediumStagingBytes = std::size_t{16} << 10;
 constexpr std::size_t kMediumStagingAreas = 4;
 constexpr std::size_t kLargeStagingBytes = std::size_t{256} << 10;
 constexpr std::size_t kLargeStagingAreas = 2;
-// Data that goes one way, from a root or to one, has more and smaller areas instead: the ranks that write run ahead.
+// Data that goes one way, from a root or to one, has more areas instead: the ranks that write run ahead.
 constexpr std::size_t kOneWayStagingBytes = std::size_t{64} << 10;
 constexpr std::size_t kOneWayStagingAreas = 8;
 enum class StagingKind { kInline, kSmall, kMedium, kOneWay, kLarge };
@@ -42,8 +42,8 @@ enum class StagingKind { kInline, kSmall, kMedium, kOneWay, kLarge };
 constexpr StagingKind stagingFor(std::size_t bytes, bool oneWay = false) {
   if (bytes <= kInlineBytes) return StagingKind::kInline;
   if (bytes <= kSmallStagingBytes) return StagingKind::kSmall;
-  if (bytes <= kMediumStagingBytes) return StagingKind::kMedium;
-  return oneWay && bytes <= kOneWayStagingBytes ? StagingKind::kOneWay : StagingKind::kLarge;
+  if (oneWay && bytes <= kOneWayStagingBytes) return StagingKind::kOneWay;
+  return bytes <= kMediumStagingBytes ? StagingKind::kMedium : StagingKind::kLarge;
 }
 // How many operations whose data is staged there can be under way.
 constexpr std::size_t areasOf(StagingKind staging) {
