@@ -54,10 +54,10 @@ TEST(TwoWays, AChangeHasTheTimesOfBothWays) {
 // A program makes few of those.
 TEST(TwoWays, LongOperationsTakeTheFasterOneSoon) {
   TwoWays ways;
-  run(ways, 10, [](bool second) { return second ? 2'000'000 : 3'000'000; });
+  run(ways, 12, [](bool second) { return second ? 2'000'000 : 3'000'000; });
   EXPECT_TRUE(ways.second());
   TwoWays others;
-  EXPECT_EQ(run(others, 60, [](bool second) { return second ? 3'000'000 : 2'000'000; }), 2);
+  EXPECT_EQ(run(others, 60, [](bool second) { return second ? 3'000'000 : 2'000'000; }), 3);
   EXPECT_FALSE(others.second());
 }
 

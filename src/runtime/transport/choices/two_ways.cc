@@ -27,8 +27,8 @@ bool TwoWays::isTried(Time time, bool shorter) const {
   if (tries_ == kMostTries) return true;
   const bool clearlySlower =
       static_cast<double>(time.count()) > kClearlyFaster * static_cast<double>(least().count());
-  if (isLong(time) && clearlySlower) return true;
-  return tries_ >= (isLong(time) ? kLongTries : kTries) && !shorter;
+  if (isLong(time) && clearlySlower && tries_ >= kLeastLong) return true;
+  return tries_ >= kTries && !shorter;
 }
 
 std::optional<WayChange> TwoWays::decide() {

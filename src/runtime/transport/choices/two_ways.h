@@ -11,8 +11,8 @@
 // is slow at first, in the kernel and in the caches. The least time counts, as whatever disturbs an operation makes it longer. The
 // other way is taken for good if it was clearly faster in two trials, one soon after the other. So noise changes nothing.
 //
-// Programs make few operations that take long, and little makes those slow at first. So their trials come sooner, and have two or
-// three operations: one that takes clearly longer is the last.
+// Programs make few operations that take long, and little makes those slow at first. So their trials come sooner: an operation that takes
+// clearly longer is the last one, but for the first two, as a message in two pieces is two operations.
 
 #include <algorithm>
 #include <array>
@@ -57,7 +57,7 @@ class TwoWays {
   static constexpr std::uint32_t kFirst = 4, kConfirming = 8;
   static constexpr std::uint32_t kBetweenLong = 2;  // before the first two trials of long operations
   // Operations of a trial. The first does not count, as it may meet one that goes the usual way.
-  static constexpr int kTries = 4, kMostTries = 8, kLongTries = 3;
+  static constexpr int kTries = 4, kMostTries = 8, kLeastLong = 3;
   static constexpr double kStillShorter = 0.95;  // than the least time before
   static constexpr double kClearlyFaster = 1.15;
 
