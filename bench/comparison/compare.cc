@@ -103,14 +103,20 @@ class Run {
     place.shape = shape;
     place.programs = fs::read_symlink("/proc/self/exe").parent_path().string();
     place.folder = scratch_.path();
-    if (static_cast<std::size_t>(shape.ranks) <= cores_.size()) place.cores = cores_;
+    if (coresOf(shape) <= cores_.size()) place.cores = cores_;
     place.pipelined = options_.pipelined;
     place.pair = pair_ ? &*pair_ : nullptr;
     place.hosts = hosts;
     return place;
   }
 
+  static std::size_t coresOf(const Shape& shape) {
+    return static_cast<std::size_t>(shape.ranks * shape.each);
+  }
+
   void compareIn(const Shape& shape) {
+    if (shape.each > 1 && coresOf(shape) > cores_.size())
+      return note(fmt::format("without {}: there are {} cores", shape.name(), cores_.size()));
     std::optional<HostPair> pairOfHosts;
     if (shape.kind == Shape::kTwoHosts) {
       try {

@@ -22,11 +22,13 @@ constexpr const char* kExamples = R"(Examples:
   bench/compare.sh --quick                                 is everything there? a minute
   nice -n -19 bench/compare.sh --json now.json             2 ranks, all operations and sizes
   bench/compare.sh --shape 4 8 --operations all_reduce --sizes 8,4K,1M
+  bench/compare.sh --shape 2x8 4x4 --sizes 1M:256M          several cores for each rank
   bench/compare.sh --shape hosts --sizes 8:64M --without malloc threads
   bench/compare.sh --shape hosts --sizes 8:64M --congestion reno      the same for all
   jq '.cases[] | [.operation, .bytes, .by_ours.processes.best_peer]' now.json
 
-Shapes: 2 ranks with a core each; 4 and 8, which may be more than there are cores, wherever the system puts them;
+Shapes: 2 ranks with a core each; 4 and 8, which may be more than there are cores, wherever the system puts them; 2x8,
+2 ranks with 8 cores each, and others like that;
 hosts, two ranks in network namespaces that a cable joins (as root).
 
 Contenders, which --without leaves out: threads, processes (with buffers of ncclMemAlloc) and malloc (processes with
@@ -53,7 +55,7 @@ std::vector<Shape> shapesOf(const std::vector<std::string>& words) {
   std::vector<Shape> shapes;
   for (const std::string& word : words) {
     const auto shape = shapeNamed(word);
-    if (!shape) throw InputError({"--shape", 0}, "`" + word + "`", "2, 4, 8 or hosts");
+    if (!shape) throw InputError({"--shape", 0}, "`" + word + "`", "2, 4, 8, hosts, or 2x8 and the like");
     shapes.push_back(*shape);
   }
   return shapes;
@@ -109,7 +111,8 @@ CompareOptions parseOptions(int argc, char** argv) {
   std::uint64_t factor = 4;
   CLI::App app(kAbout, "compare");
   app.footer(kExamples);
-  app.add_option("--shape", shapes, "where the ranks are: 2, 4, 8, hosts (default 2)")->type_name("SHAPE");
+  app.add_option("--shape", shapes, "where the ranks are: 2, 4, 8, 2x8, hosts (default 2)")
+      ->type_name("SHAPE");
   app.add_option("--operations", operations,
                  "some of all_reduce all_gather reduce_scatter broadcast reduce alltoall sendrecv")
       ->type_name("NAME");

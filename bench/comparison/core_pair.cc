@@ -30,7 +30,7 @@ void CorePair::run(const std::function<void(int side)>& work) {
 }
 
 void CorePair::serve(int side, int core) {
-  pinTo(core);
+  pinTo({&core, 1});
   std::unique_lock lock(mutex_);
   for (unsigned seen = 0;; seen = round_) {
     changed_.wait(lock, [&] { return ended_ || round_ != seen; });

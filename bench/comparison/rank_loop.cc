@@ -160,12 +160,13 @@ void serve(Engine& engine, const ControlSocket& driver) {
   }
 }
 
-void pinTo(int core) {
+void pinTo(std::span<const int> cores) {
+  if (cores.empty()) return;
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(core), &set);
+  for (const int core : cores) CPU_SET(static_cast<std::size_t>(core), &set);
   if (sched_setaffinity(0, sizeof set, &set) != 0)
-    throw Error(ResultCode::kSystemError, "cannot stay on core {}: {}", core, errnoText(errno));
+    throw Error(ResultCode::kSystemError, "cannot stay on core {}: {}", cores[0], errnoText(errno));
 }
 
 void endWithParent() { prctl(PR_SET_PDEATHSIG, SIGKILL); }

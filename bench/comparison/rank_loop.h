@@ -5,6 +5,8 @@
 //   class MpiEngine : public Engine { … };
 //   serve(engine, ControlSocket::connect(path));
 
+#include <span>
+
 #include "comparison/control.h"
 
 namespace xylem::bench {
@@ -31,8 +33,8 @@ class Engine {
 // process.
 void serve(Engine& engine, const ControlSocket& driver);
 
-// Binds this thread, and the threads that it starts, to this core from now on.
-void pinTo(int core);
+// Binds this thread, and the threads that it starts, to these cores from now on; to all, if there are none.
+void pinTo(std::span<const int> cores);
 
 // Makes the kernel kill a rank when its parent ends, in whatever way.
 void endWithParent();

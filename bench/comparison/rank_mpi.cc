@@ -80,7 +80,7 @@ int run(int argc, char** argv) {
   RankOptions options;
   RankArguments arguments("a rank of bench_compare", options);
   if (const auto status = arguments.parse(argc, argv)) return *status;
-  if (const int core = options.coreOf(rankFromLauncher()); core >= 0) pinTo(core);
+  pinTo(options.coresOf(rankFromLauncher()));
   MPI_Init(&argc, &argv);
   {
     MpiEngine engine;

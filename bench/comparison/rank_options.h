@@ -1,5 +1,5 @@
 #pragma once
-// The command line of a rank program, which only the driver writes: --socket PATH [--cores N,N ...] and options of its own. Only
+// The command line of a rank program, which only the driver writes: --socket PATH [--cores N,N ... --each N] and options of its own. Only
 // rank_options.cc includes the parser (CLI11), whose headers take seconds to compile.
 //
 //   RankArguments arguments("a rank of bench_compare", options);
@@ -20,9 +20,14 @@ namespace xylem::bench {
 struct RankOptions {
   std::string socket;
   std::vector<int> cores;  // of the ranks, in turn; none: the system chooses
+  int each = 1;            // cores of a rank
 
-  int coreOf(int rank) const {
-    return cores.empty() ? -1 : cores[static_cast<std::size_t>(rank) % cores.size()];
+  // Empty: the system chooses.
+  std::vector<int> coresOf(int rank) const {
+    std::vector<int> own;
+    for (int i = 0; i < each && !cores.empty(); ++i)
+      own.push_back(cores[static_cast<std::size_t>(rank * each + i) % cores.size()]);
+    return own;
   }
 };
 

@@ -64,7 +64,7 @@ class TcpEngine : public Engine {
       throw Error(ResultCode::kSystemError, "cannot connect to {}: {}", options_.address, errnoText(errno));
     const int on = 1;
     setsockopt(peer_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (const int core = options_.coreOf(rank()); core >= 0) pinTo(core);
+    pinTo(options_.coresOf(rank()));
   }
 
   void barrier() override {

@@ -54,7 +54,7 @@ class XylemEngine : public Engine {
   }
 
   void join(const std::array<char, kIdBytes>& bytes) override {
-    if (const int core = options_.coreOf(rank_); core >= 0) pinTo(core);
+    pinTo(options_.coresOf(rank_));
     ncclUniqueId id;
     std::memcpy(id.internal, bytes.data(), kIdBytes);
     require(cudaSetDevice(options_.firstDevice + rank_ - options_.first), nullptr, "cudaSetDevice");

@@ -26,7 +26,8 @@ Words joined(Words words, const Words& more) {
 Words rankProgram(const Place& place, const std::string& program, const std::string& socket) {
   Words words{place.programs + "/" + program, "--socket", socket};
   if (!place.cores.empty())
-    words = joined(words, {"--cores", fmt::format("{}", fmt::join(place.cores, ","))});
+    words = joined(words, {"--cores", fmt::format("{}", fmt::join(place.cores, ",")), "--each",
+                           std::to_string(place.shape.each)});
   return words;
 }
 
@@ -128,8 +129,10 @@ bool isInPath(const std::string& program) {
 
 std::optional<Shape> shapeNamed(std::string_view text) {
   if (text == "hosts") return Shape{Shape::kTwoHosts, 2};
+  constexpr int kMostEach = 64;
   for (const int ranks : {2, 4, 8})
-    if (text == std::to_string(ranks)) return Shape{Shape::kOneHost, ranks};
+    for (int each = 1; each <= kMostEach; ++each)
+      if (const Shape shape{Shape::kOneHost, ranks, each}; text == shape.name()) return shape;
   return std::nullopt;
 }
 

@@ -22,11 +22,15 @@ struct Shape {
   enum Kind { kOneHost, kTwoHosts };
   Kind kind = kOneHost;
   int ranks = 2;
+  int each = 1;  // cores of a rank
 
-  std::string name() const { return kind == kTwoHosts ? "hosts" : std::to_string(ranks); }
+  std::string name() const {
+    if (kind == kTwoHosts) return "hosts";
+    return std::to_string(ranks) + (each == 1 ? "" : "x" + std::to_string(each));
+  }
 };
 
-// "2", "4", "8", "hosts".
+// "2", "4", "8", "hosts"; "2x8": 2 ranks with 8 cores each.
 std::optional<Shape> shapeNamed(std::string_view text);
 
 // Inputs for starting contenders; they must outlive the contenders.
@@ -34,7 +38,7 @@ struct Place {
   Shape shape;
   std::string programs;    // the folder of the rank programs
   std::string folder;      // for sockets and output
-  std::vector<int> cores;  // of the ranks in turn; none: the system's choice
+  std::vector<int> cores;  // of the ranks in turn, shape.each for each; none: the system's choice
   bool pipelined = false;
   CorePair* pair = nullptr;         // none on a machine of one core
   const HostPair* hosts = nullptr;  // of two hosts

@@ -44,6 +44,15 @@ KnownChoices knownOf(std::uint64_t staged) {
   return known;
 }
 
+TEST(CopyChoices, LargeDataMayAllBeRead) {
+  CopyChoices choices = CopyChoices::fromText("read_from=100 read_up_to=2000");
+  choices.readAllFrom(5000);
+  EXPECT_TRUE(choices.reads(100) && choices.reads(3000) && choices.reads(std::uint64_t{1} << 39));
+  EXPECT_FALSE(choices.reads(99) || choices.readsBlock(4999, false) || choices.readsBlock(4999, true));
+  EXPECT_TRUE(choices.readsBlock(5000, false) && choices.readsBlock(5000, true));
+  EXPECT_EQ(choices, CopyChoices::fromText(choices.text()));
+}
+
 TEST(CopyChoices, TextHasAllFields) {
   CopyChoices choices = CopyChoices::fromText("read_from=100,read_up_to=2000 piece=8192,, staged=64");
   EXPECT_EQ(choices, CopyChoices::fromText(choices.text()));

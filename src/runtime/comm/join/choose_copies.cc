@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "runtime/collectives/shared_work.h"
 
 namespace xylem::comm {
 namespace {
@@ -114,11 +115,20 @@ transport::MachineKey machineKey(const device::CorePair& cores) {
           cores.sharesCache ? "cores that share a cache" : "cores without a common cache"};
 }
 
-HostCopies copiesFor(const JobRoster& roster, const Settings& settings) {
+HostCopies copiesFor(const JobRoster& roster, const Settings& settings, int threads) {
+  // That many threads read faster through the kernel than one copies in while another one copies out.
+  constexpr int kReadFaster = 4;
   const bool isPinned = settings.text(Setting::kCopyChoices) != "measured";
   HostCopies copies = isPinned ? pinned(settings) : measuredFor(roster);
-  if (!isPinned && roster.hosts.ranks.size() > 1 && !roster.ownCores().oversubscribed)
+  if (!isPinned && roster.hosts.ranks.size() > 1 && !roster.ownCores().oversubscribed) {
     copies.choices.adapt = 1;
+    if (threads >= kReadFaster) {
+      copies.choices.readAllFrom(collectives::SharedWork::kLeastShared);
+      copies.reason =
+          fmt::format("from 1 MiB on ranks begin with reading, as each has {} threads; others: {}", threads,
+                      copies.reason);
+    }
+  }
   if (const std::int64_t from = settings.integer(Setting::kCrossMemory); from >= 0) {
     copies.choices.adapt = 0;
     copies.choices.readFrom = static_cast<std::uint64_t>(from);

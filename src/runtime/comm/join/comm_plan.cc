@@ -209,7 +209,7 @@ DescribedHosts describeHosts(bootstrap::Bootstrap& bootstrap, const JobRoster& r
       host.localRank == 0)
     report =
         toBytes({key, fused, searchFor(fused, bootstrap.rank(), bootstrap.ranks(), hosts.offers, settings),
-                 copiesFor(roster, settings)});
+                 copiesFor(roster, settings, copyThreads(roster, settings, devices.device))});
   if (host.localRank == 0 && host.ranks.size() >= kManyRanks) trimMemory();
   const auto all =
       bootstrap.allGatherBytes(bytesOf(report), kMaxReportBytes, "the exchange of the hosts' descriptions");

@@ -49,6 +49,16 @@ void setField(CopyChoices& choices, std::string_view part) {
 
 std::span<const CopyChoiceField> copyChoiceFields() { return kFields; }
 
+void CopyChoices::readAllFrom(std::uint64_t least) {
+  const auto extend = [least](std::uint64_t& from, std::uint64_t& upTo) {
+    from = from == upTo ? least : std::min(from, least);
+    upTo = kMost;
+  };
+  extend(readFrom, readUpTo);
+  extend(blockReadFrom, blockReadUpTo);
+  extend(reduceReadFrom, reduceReadUpTo);
+}
+
 std::string CopyChoices::text() const {
   std::string text;
   for (const CopyChoiceField& field : kFields)

@@ -45,6 +45,8 @@ struct CopyChoices {
     return reduces ? block >= reduceReadFrom && block < reduceReadUpTo
                    : block >= blockReadFrom && block < blockReadUpTo;
   }
+  // Messages and blocks of `least` bytes or more are read, whatever they did before; also those between what was read and `least`.
+  void readAllFrom(std::uint64_t least);
   bool operator==(const CopyChoices&) const = default;
 
   // "NAME=BYTES", with a space in between, for all fields.
