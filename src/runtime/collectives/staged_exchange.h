@@ -18,6 +18,7 @@
 // of its own.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -68,18 +69,21 @@ class ReaderDistance {
   // Calls `write`, which writes `bytes` in the way for near readers or in that for far ones.
   template <typename Write>
   void write(std::size_t bytes, Write&& write) {
-    const bool measures =
-        bytes >= kMinMeasured && distanceMatters(bytes) && writes_++ % kMeasureInterval == 0;
+    const bool measures = bytes >= kMinMeasured && distanceMatters(bytes) &&
+                          (nearInARow_ == kNearInARow - 1 || writes_++ % kMeasureInterval == 0);
     if (!measures) return write(near_);
-    // Only a write line by line takes as long as the lines need to come: other writes are over before.
+    // Only a write line by line takes as long as the lines need to come, and only until all have: other writes are over before.
     const auto begin = std::chrono::steady_clock::now();
     write(true);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     note(std::chrono::steady_clock::now() - begin, bytes / kCacheLine);
   }
   // Takes into account that writing `lines` cache lines took this long.
   void note(std::chrono::nanoseconds took, std::size_t lines) {
     const Nanoseconds each = Nanoseconds(took) / static_cast<double>(lines);
-    if (each < kInterrupted) near_ = each < kFar;
+    if (each >= kInterrupted) return;
+    nearInARow_ = each < kFar ? std::min(nearInARow_ + 1, kNearInARow) : 0;
+    near_ = nearInARow_ == kNearInARow || (near_ && nearInARow_ > 0);
   }
   bool isNear() const { return near_; }
 
@@ -87,10 +91,13 @@ class ReaderDistance {
   static constexpr std::uint32_t kMeasureInterval = 64;  // writes
   static constexpr std::size_t kMinMeasured = std::size_t{4} << 10;
   using Nanoseconds = std::chrono::duration<double, std::nano>;
-  static constexpr Nanoseconds kFar{3.5};          // per line: readers are far from here on
+  static constexpr Nanoseconds kFar{4.5};          // per line: readers are far from here on
   static constexpr Nanoseconds kInterrupted{100};  // per line: the thread has lost its core in between
+  // Writes that find a far reader near are not rare; the other way round there are none.
+  static constexpr int kNearInARow = 2;
 
   bool near_ = true;
+  int nearInARow_ = 0;
   std::uint32_t writes_ = 0;
 };
 

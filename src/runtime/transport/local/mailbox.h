@@ -26,7 +26,7 @@
 namespace xylem::transport {
 
 constexpr std::size_t kMailboxSlots = 8;
-// Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of four
+// Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of five
 // kinds. There is one small area per slot.
 constexpr std::size_t kInlineBytes = 32;
 constexpr std::size_t kSmallStagingBytes = std::size_t{4} << 10;
@@ -34,13 +34,18 @@ constexpr std::size_t kMediumStagingBytes = std::size_t{16} << 10;
 constexpr std::size_t kMediumStagingAreas = 4;
 constexpr std::size_t kLargeStagingBytes = std::size_t{256} << 10;
 constexpr std::size_t kLargeStagingAreas = 2;
-// Data that goes one way, from a root or to one, has more areas instead: the ranks that write run ahead.
+// Data that goes one way, from a root or to one, has more areas instead: the ranks that write run ahead. Little of it has many, close to
+// each other: what a rank writes then has not been read by others just before, and it waits less for the lines.
+constexpr std::size_t kLeastInManyAreas = std::size_t{1} << 10;
+constexpr std::size_t kManyStagingBytes = std::size_t{8} << 10;
+constexpr std::size_t kManyStagingAreas = 32;
 constexpr std::size_t kOneWayStagingBytes = std::size_t{64} << 10;
 constexpr std::size_t kOneWayStagingAreas = 8;
-enum class StagingKind { kInline, kSmall, kMedium, kOneWay, kLarge };
+enum class StagingKind { kInline, kSmall, kMany, kMedium, kOneWay, kLarge };
 // Where this many bytes of an operation are staged, at most kLargeStagingBytes. All ranks have to come to the same.
 constexpr StagingKind stagingFor(std::size_t bytes, bool oneWay = false) {
   if (bytes <= kInlineBytes) return StagingKind::kInline;
+  if (oneWay && bytes > kLeastInManyAreas && bytes <= kManyStagingBytes) return StagingKind::kMany;
   if (bytes <= kSmallStagingBytes) return StagingKind::kSmall;
   if (oneWay && bytes <= kOneWayStagingBytes) return StagingKind::kOneWay;
   return bytes <= kMediumStagingBytes ? StagingKind::kMedium : StagingKind::kLarge;
@@ -50,6 +55,7 @@ constexpr std::size_t areasOf(StagingKind staging) {
   switch (staging) {
     case StagingKind::kInline:
     case StagingKind::kSmall:
+    case StagingKind::kMany:  // more than descriptors
       return kMailboxSlots;
     case StagingKind::kMedium:
       return kMediumStagingAreas;
@@ -105,6 +111,7 @@ struct Mailbox {
   // 1 while this rank uses others' buffers. In a line of its own, as only ranks that give up load it.
   alignas(64) std::atomic<std::uint32_t> visiting;
   alignas(4096) std::byte smallAreas[kMailboxSlots][kSmallStagingBytes];
+  std::byte manyAreas[kManyStagingAreas][kManyStagingBytes];
   std::byte mediumAreas[kMediumStagingAreas][kMediumStagingBytes];
   std::byte oneWayAreas[kOneWayStagingAreas][kOneWayStagingBytes];
   std::byte largeAreas[kLargeStagingAreas][kLargeStagingBytes];
@@ -118,6 +125,8 @@ struct Mailbox {
         return slot(number).data;
       case StagingKind::kSmall:
         return smallAreas[number % kMailboxSlots];
+      case StagingKind::kMany:
+        return manyAreas[number % kManyStagingAreas];
       case StagingKind::kMedium:
         return mediumAreas[number % kMediumStagingAreas];
       case StagingKind::kOneWay:
