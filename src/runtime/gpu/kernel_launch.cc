@@ -8,8 +8,8 @@ namespace {
 
 // Parts of the copied memory, and of scratch, begin at multiples of this.
 constexpr std::size_t kPartBytes = 16;
-// Enough for a collective on a few dozen channels.
-constexpr std::size_t kFirstBytes = std::size_t{64} << 10;
+// Enough for the two programs of a Tree on 64 channels: taking memory later waits for kernels.
+constexpr std::size_t kFirstBytes = std::size_t{192} << 10;
 static_assert(kFirstBytes >= sizeof(InlineTable));
 
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + kPartBytes - 1) / kPartBytes * kPartBytes; }
