@@ -73,5 +73,10 @@ inline QueueMask resultsFrom(ProgramKind kind, const Shape& shape) {
   if (ring::receivesResults(kind, shape)) return ring::kPrevious;
   return kind == ProgramKind::kTreeBroadcastDown && shape.count > 0 ? shape.treePeers & tree::kUp : 0;
 }
+// The elements of the output up to the end of the last result that comes so.
+inline std::size_t outputElements(ProgramKind kind, const Shape& shape) {
+  const std::size_t end = shape.offset + shape.count;
+  return kind == ProgramKind::kRingAllGather ? blockStart(shape, shape.ranks - 1) + end : end;
+}
 
 }  // namespace xylem::collectives

@@ -28,16 +28,15 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   rank_ = rank;
   ranks_ = ranks;
   shares_ = sharesWork(work.function, blockBytes(work), ranks);
-  const std::size_t blocks =
-      sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
+  blocks_ = sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
   const std::size_t block = blockBytes(work);
   const bool oneWay = isRooted(work.function) && !shares_ && block <= kMostInSmallPieces;
   const std::size_t most =
       oneWay ? std::min(mostStaged_, std::clamp(block / 4, leastPiece(block), transport::kOneWayStagingBytes))
              : mostStaged_;
   maxPiece_ = work.count;
-  if (block * blocks > most) maxPiece_ = most / blocks / kLine * kLine / work.reduction.elementBytes;
-  stagingBytes_ = bytes(maxPiece_) * blocks;
+  if (block * blocks_ > most) maxPiece_ = most / blocks_ / kLine * kLine / work.reduction.elementBytes;
+  stagingBytes_ = bytes(maxPiece_) * blocks_;
   staging_ = transport::stagingFor(stagingBytes_, oneWay);
   staged_.resize(static_cast<std::size_t>(ranks));
   factors_.resize(static_cast<std::size_t>(ranks));
@@ -61,7 +60,7 @@ bool StagedExchange::writes() const {
 void StagedExchange::write(Meeting& meeting) {
   if (!writes()) return;
   std::byte* const staging = meeting.staging(staging_);
-  distance_.write(stagingBytes_, [&](bool isNear) { writePiece(staging, isNear); });
+  distance_.write(bytes(pieceCount()) * blocks_, [&](bool isNear) { writePiece(staging, isNear); });
 }
 
 // Each rank leaves out what no other rank reads: its own share, or the block for itself.

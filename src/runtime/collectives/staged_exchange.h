@@ -81,7 +81,10 @@ class ReaderDistance {
   // Takes into account that writing `lines` cache lines took this long.
   void note(std::chrono::nanoseconds took, std::size_t lines) {
     const Nanoseconds each = Nanoseconds(took) / static_cast<double>(lines);
-    if (each >= kInterrupted) return;
+    if (each >= kInterrupted) {
+      if (!near_) nearInARow_ = 0;
+      return;
+    }
     nearInARow_ = each < kFar ? std::min(nearInARow_ + 1, kNearInARow) : 0;
     near_ = nearInARow_ == kNearInARow || (near_ && nearInARow_ > 0);
   }
@@ -159,6 +162,7 @@ class StagedExchange {
   int rank_ = 0, ranks_ = 1;
   bool shares_ = false;  // each rank reduces its share
   transport::StagingKind staging_ = transport::StagingKind::kInline;
+  std::size_t blocks_ = 1;        // that a piece has for other ranks
   std::size_t stagingBytes_ = 0;  // the most that a rank writes into its staging area at once
   std::size_t maxPiece_ = 0;      // elements
   std::size_t done_ = 0;          // elements

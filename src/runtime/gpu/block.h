@@ -56,8 +56,12 @@ struct Block {
   std::uint64_t fromBegin[kMaxQueues];  // the same when the work began
   std::uint64_t toBegin[kMaxQueues];
   std::uint64_t toReferred[kMaxQueues];  // 1 + the last step that is a reference; 0: none is
-  std::uint64_t toOutput[kMaxQueues];    // the output that the reader has offered for this work; 0: none
-  std::uint32_t outcome;  // an Outcome: kRunning until the block gives up; any thread may set and read it
+  // The output that the reader has offered for this work, 0: none so far, and its bytes; how often the waiter has looked for an offer.
+  std::uint64_t toOutput[kMaxQueues];
+  std::uint64_t toOutputBytes[kMaxQueues];
+  std::uint32_t toLooks[kMaxQueues];
+  int order[kMostInOrder];  // of the work's shape, if that is not longer
+  std::uint32_t outcome;    // an Outcome: kRunning until the block gives up; any thread may set and read it
 };
 
 // Threads of a block on NVIDIA's GPUs: a warp that waits, one that posts, and 512 threads that move data, whose 16 bytes each go into

@@ -25,9 +25,8 @@ SharedMemories& sharedMemories() {
   return *all;
 }
 
-constexpr int kNone = -1;
 // The device that this thread has entered.
-thread_local int entered = kNone;
+thread_local std::pair<const DriverTable*, int> entered{nullptr, 0};
 
 std::string versionText(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
@@ -87,13 +86,14 @@ bool GpuContext::checkBuffer(const void* buffer, const char* function, const cha
 }
 
 EnteredDevice::EnteredDevice(const GpuContext& gpu) : gpu_(gpu), before_(entered) {
-  if (before_ == gpu.device()) return;
+  const std::pair<const DriverTable*, int> now(&gpu.driver(), gpu.device());
+  if (before_ == now) return;
   gpu.require(gpu.driver().enter(gpu.device()), "entering the device");
-  entered = gpu.device();
+  entered = now;
 }
 
 EnteredDevice::~EnteredDevice() {
-  if (before_ == gpu_.device()) return;
+  if (before_ == std::pair<const DriverTable*, int>(&gpu_.driver(), gpu_.device())) return;
   gpu_.driver().leave();
   entered = before_;
 }

@@ -58,7 +58,7 @@ class EnteredDevice {
 
  private:
   const GpuContext& gpu_;
-  const int before_;  // the device that the thread had entered
+  const std::pair<const DriverTable*, int> before_;  // the device that the thread had entered
 };
 
 // Memory of the device, or pinned memory of the host, which both reach.

@@ -64,7 +64,8 @@ XYLEM_KERNEL constexpr std::uint64_t noteOfReference(std::size_t bytes) {
 XYLEM_KERNEL constexpr std::uint64_t noteOfPlaced(std::size_t bytes) {
   return noteInSlot(bytes) | transport::StepNote::kPlaced;
 }
-static_assert(offsetof(transport::OutputOffer, step) == 0 && offsetof(transport::OutputOffer, output) == 8);
+static_assert(offsetof(transport::OutputOffer, step) == 0 && offsetof(transport::OutputOffer, output) == 8 &&
+              offsetof(transport::OutputOffer, bytes) == 16);
 static_assert(offsetof(transport::StepNote, region) == 0 && offsetof(transport::StepNote, bytes) == 4);
 
 // Puts the instructions from `first` on into shared memory. One takes a thread half a microsecond, so each thread of the waiter computes
@@ -156,14 +157,15 @@ class Waiter {
     const int index = receives ? lane() : lane() - kMaxFan;
     const int queue = lane() < 2 * kMaxFan ? queueOf(receives ? now.from : now.to, index) : -1;
     if (!awaitQueue(queue, now, receives, bytes)) return false;
-    const bool places = now.there && now.to != 0 && m_.all(queue < 0 || receives || hasOffer(queue));
+    const std::uint64_t place = (now.there.offset + done) * work_.elementBytes;
+    const bool places = work_.places && now.there && now.to != 0 &&
+                        m_.all(queue < 0 || receives || hasOffer(queue, place + bytes));
     const bool isThere = m_.any(queue >= 0 && receives && isPlaced(queue));
     const std::byte* const reference = places ? nullptr : referenceOf(now, done);
     if (queue >= 0) takeStep(slice, index, queue, receives);
     if (queue >= 0 && !receives && reference != nullptr) block_.toReferred[queue] = block_.toStep[queue];
     if (queue >= 0 && !receives && places)
-      slice.to[index] = reinterpret_cast<std::byte*>(block_.toOutput[queue]) +
-                        (now.there.offset + done) * work_.elementBytes;
+      slice.to[index] = reinterpret_cast<std::byte*>(block_.toOutput[queue]) + place;
     if (isFirst()) {
       describe(slice, now, done, bytes, reference);
       slice.places = places;
@@ -193,6 +195,9 @@ class Waiter {
       if (spins % M::kSpinsPerLook == 0 && m_.any(!goesOn)) return false;
     }
     if (queue >= 0) waitedFor(m_, block_, spins);
+    // After a wait the reader may be gone, and its output with it: the waiter looks at the offer again.
+    if (queue >= 0 && !receives && spins >= static_cast<unsigned>(M::kSpinsPerLook))
+      block_.toOutput[queue] = 0;
     const bool fits = !readsNote || noteFits(queue, now, bytes);
     if (m_.all(fits)) return true;
     for (int i = 0; i < kMaxFan; ++i) {  // one thread reports
@@ -268,13 +273,20 @@ class Waiter {
              now.out.buffer == collectives::Buffer::kOutput;
     return noteOf(queue) == (isReference(queue) ? noteOfReference(bytes) : noteInSlot(bytes));
   }
-  // Whether the reader has offered its output for this work, which begins at the same step on both sides.
-  XYLEM_KERNEL bool hasOffer(int queue) {
+  // Whether the reader has offered its output for this work, which begins at the same step on both sides, and as many bytes of it. One
+  // that has not after some looks, each of which takes as long as to move kilobytes, is taken not to.
+  XYLEM_KERNEL bool hasOffer(int queue, std::uint64_t bytes) {
+    constexpr std::uint32_t kMostLooks = 16;
     const std::uint64_t* const offer = work_.to[queue].offer;
-    if (offer == nullptr || work_.protocol != Protocol::kSimple) return false;
-    if (block_.toOutput[queue] == 0 && m_.loadAcquire(offer) == block_.toBegin[queue] + 1)
-      block_.toOutput[queue] = m_.loadRelaxed(offer + 1);
-    return block_.toOutput[queue] != 0;
+    if (offer == nullptr) return false;
+    if (block_.toOutput[queue] == 0 && block_.toLooks[queue] < kMostLooks) {
+      ++block_.toLooks[queue];
+      if (m_.loadAcquire(offer) == block_.toBegin[queue] + 1) {
+        block_.toOutput[queue] = m_.loadRelaxed(offer + 1);
+        block_.toOutputBytes[queue] = m_.loadRelaxed(offer + 2);
+      }
+    }
+    return block_.toOutput[queue] != 0 && bytes <= block_.toOutputBytes[queue];
   }
   XYLEM_KERNEL void reportNote(int queue, std::size_t bytes) {
     work_.report->peer = static_cast<std::uint32_t>(work_.from[queue].peer);
@@ -416,6 +428,9 @@ XYLEM_KERNEL inline void runPoster(M& m, Block& block, int posting) {
         m.storeRelaxed(work.to[q].step, block.toStep[q]);
     }
   }
+  if (outcome != static_cast<std::uint32_t>(Outcome::kDone))
+    for (int q = lane; q < kMaxQueues; q += M::kLanes)
+      if ((block.work.offers >> q & 1) != 0) m.storeRelaxed(block.work.from[q].offer, std::uint64_t{0});
   m.syncWarp();  // all threads have posted
   if (lane == 0) reportOutcome(m, block.work, outcome);
 }
@@ -461,7 +476,11 @@ XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, std::uin
     if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = m.loadRelaxed(to[q].step);
     block.toReferred[q] = 0;
     block.toOutput[q] = 0;
+    block.toLooks[q] = 0;
   }
+  const bool hasOrder = work.shape.order != nullptr && work.shape.ranks <= kMostInOrder;
+  for (int i = placeFrom(m, 288); hasOrder && i < work.shape.ranks; i += m.threads())
+    block.order[i] = addressIn(table, work.shape.order)[i];
   // Usually there is space in all queues at first.
   for (int q = placeFrom(m, 256); q < kMaxQueues; q += m.threads())
     if ((work.toQueues >> q & 1) != 0) block.toHead[q] = m.loadAcquire(to[q].head);
@@ -470,12 +489,13 @@ XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, std::uin
   for (int q = placeFrom(m, 64); q < kMaxQueues; q += m.threads())
     if ((work.offers >> q & 1) != 0) {
       m.storeRelaxed(from[q].offer + 1, reinterpret_cast<std::uint64_t>(work.output));
+      m.storeRelaxed(from[q].offer + 2, work.outputBytes);
       m.storeRelease(from[q].offer, block.fromBegin[q] + 1);
     }
   if (m.thread() == 0) {
     block.work.from = block.from;
     block.work.to = block.to;
-    block.work.shape.order = addressIn(table, work.shape.order);
+    block.work.shape.order = hasOrder ? block.order : addressIn(table, work.shape.order);
     block.outcome = kBlockRuns;
     m.storeRelaxed(reinterpret_cast<std::uint32_t*>(&work.report->outcome), kBlockRuns);
     m.storeRelaxed(&work.report->waitsFor, 0u);

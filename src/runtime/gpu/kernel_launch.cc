@@ -47,7 +47,7 @@ KernelLaunch::KernelLaunch(const GpuContext& gpu, std::uint32_t* abort)
 
 void KernelLaunch::clear() {
   usedLanes_ = 0;
-  anyWaits_ = false;
+  anyWaits_ = anyLongOrder_ = false;
   functions_.clear();
   pumps_.clear();
   reducing_.clear();
@@ -72,6 +72,7 @@ void KernelLaunch::add(int lane, const WorkRequest& request, std::size_t scratch
   entry.report = functions_.size();
   entry.other = other;
   anyWaits_ = anyWaits_ || other >= 0;
+  anyLongOrder_ = anyLongOrder_ || entry.ranks > static_cast<std::size_t>(kMostInOrder);
   functions_.push_back(function);
 }
 
@@ -112,7 +113,7 @@ std::size_t KernelLaunch::layOut() {
     }
   }
   reserve(host_, GpuMemory::Where::kHost, bytes, "a kernel's works");
-  if (anyWaits_) reserve(device_, GpuMemory::Where::kDevice, bytes, "a kernel's works");
+  if (isCopied()) reserve(device_, GpuMemory::Where::kDevice, bytes, "a kernel's works");
   reserve(scratch_, GpuMemory::Where::kDevice, scratchBytes, "an algorithm's scratch");
   reserve(reports_, GpuMemory::Where::kHost, functions_.size() * sizeof(Report), "a kernel's reports");
   std::uninitialized_fill_n(reports(), functions_.size(), Report{});
@@ -135,7 +136,7 @@ std::size_t KernelLaunch::layOut() {
       Work work = entry.work;
       work.from = writer.place(work.from, entry.fromEnds);
       work.to = writer.place(work.to, entry.toEnds);
-      work.shape.order = writer.place(work.shape.order, entry.ranks);
+      if (entry.ranks > 0) work.shape.order = writer.place(work.shape.order, entry.ranks);
       work.report = &reports()[entry.report];
       if (entry.scratchBytes > 0) work.scratch = scratch_.data() + scratch;
       scratch += entry.scratchBytes;
@@ -150,8 +151,7 @@ std::size_t KernelLaunch::layOut() {
 
 void KernelLaunch::start(void* stream, const std::vector<void*>& others, const HostCall& before) {
   const std::size_t bytes = layOut();
-  const bool isCopied = anyWaits_;
-  const bool isInlined = bytes <= sizeof(InlineTable) && !isCopied;
+  const bool isInlined = bytes <= sizeof(InlineTable) && !isCopied();
   while (fences_.size() < others.size()) fences_.push_back(std::make_unique<GpuEvent>(gpu_));
   const EnteredDevice entered(gpu_);
   for (std::size_t i = 0; i < others.size(); ++i) {
@@ -159,11 +159,11 @@ void KernelLaunch::start(void* stream, const std::vector<void*>& others, const H
     fences_[i]->hold(stream);
   }
   const DriverTable& driver = gpu_.driver();
-  if (isCopied)
+  if (isCopied())
     gpu_.require(driver.copy(device_.data(), host_.data(), bytes, stream), "copying a kernel's works");
   if (before.function != nullptr)
     gpu_.require(driver.callHost(stream, before.function, before.data), "calling the host before a kernel");
-  const std::byte* const table = isCopied ? device_.data() : isInlined ? nullptr : host_.data();
+  const std::byte* const table = isCopied() ? device_.data() : isInlined ? nullptr : host_.data();
   gpu_.require(driver.launch(table, reinterpret_cast<const InlineTable*>(host_.data()), lanes(), stream),
                "launching a kernel");
   done_.record(stream);

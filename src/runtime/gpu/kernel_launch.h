@@ -1,7 +1,7 @@
 #pragma once
 // One launch of the kernel: a table of lanes of works (work.h), which goes to the GPU with the launch if it is small, and which the blocks
-// read in pinned memory of the host if not; and the reports of its blocks. A table in which lanes wait for each other is copied to the
-// GPU before the launch.
+// read in pinned memory of the host if not; and the reports of its blocks. A table in which lanes wait for each other, or with orders of many
+// ranks, is copied to the GPU before the launch.
 //
 //   launch.clear();
 //   const int lane = launch.newLane();
@@ -115,12 +115,15 @@ class KernelLaunch {
   void giveUpIfWrong();
   void reserve(GpuMemory& memory, GpuMemory::Where where, std::size_t bytes, std::string_view what);
   std::size_t layOut();
+  // Whether the table is copied to the GPU.
+  bool isCopied() const { return anyWaits_ || anyLongOrder_; }
 
   const GpuContext& gpu_;
   std::uint32_t* const abort_;
   std::vector<std::vector<Entry>> lanes_;
   std::size_t usedLanes_ = 0;
   bool anyWaits_ = false;            // for another lane
+  bool anyLongOrder_ = false;        // that does not fit into a block's memory
   std::vector<Function> functions_;  // by report
   std::vector<transport::Pump*> pumps_, reducing_;
   std::vector<std::unique_ptr<GpuEvent>> fences_;

@@ -80,9 +80,13 @@ Work workOf(const WorkRequest& request) {
   std::size_t stepBytes = std::numeric_limits<std::size_t>::max();
   work.fromQueues = present(request.from, stepBytes);
   work.toQueues = present(request.to, stepBytes);
-  if (request.usesBuffers && request.protocol == Protocol::kSimple) {
-    work.refers = std::all_of(request.to.begin(), request.to.end(),
-                              [](const QueueEnd& end) { return !end || end.references; });
+  const bool isSimple = request.protocol == Protocol::kSimple;
+  work.refers = request.refers && isSimple &&
+                std::all_of(request.to.begin(), request.to.end(),
+                            [](const QueueEnd& end) { return !end || end.references; });
+  work.places = request.places && isSimple;
+  work.outputBytes = collectives::outputElements(request.program, request.shape) * work.elementBytes;
+  if (request.offers && isSimple) {
     const collectives::QueueMask results = collectives::resultsFrom(request.program, request.shape);
     for (std::size_t i = 0; i < request.from.size(); ++i)
       if (request.from[i].offer != nullptr) work.offers |= results & collectives::queue(static_cast<int>(i));

@@ -26,6 +26,8 @@ namespace xylem::gpu {
 constexpr int kMaxFan = 3;
 // The queues of a program in one direction.
 constexpr int kMaxQueues = 32;
+// An order of ranks up to this length is taken into the memory of a block: every instruction of a ring reads it.
+constexpr int kMostInOrder = 256;
 // The rank at the other end of no queue; a network has a negative number, too.
 constexpr int kNoPeer = -1;
 
@@ -46,8 +48,8 @@ struct QueueEnd {
   bool reduces = false;
   // The reader reaches the writer's buffers: a step may say where its data lies there (StepNote::kAddress).
   bool references = false;
-  // The writer reaches the reader's buffers, and the reader may offer its output (transport::OutputOffer: the step, and the address
-  // behind it); null: neither.
+  // The writer reaches the reader's buffers, and the reader may offer its output (transport::OutputOffer: the step, and behind it the
+  // address and the bytes); null: neither.
   std::uint64_t* offer = nullptr;
 
   explicit constexpr operator bool() const { return tail != nullptr; }
@@ -87,7 +89,9 @@ struct Work {
   std::uint8_t elementBytes = 1;
   collectives::QueueMask fromQueues = 0;  // the queues that exist
   collectives::QueueMask toQueues = 0;
+  bool places = false;                // results go into the outputs that peers offer
   collectives::QueueMask offers = 0;  // the queues whose writers may put results into the output
+  std::uint64_t outputBytes = 0;      // of the output, as far as such results go
   std::size_t slice = 0;              // elements of a step
   std::uint64_t length = 0;           // instructions
   std::uint64_t label = 0;            // for a network that reduces (transport/collnet/coll_connection.h)
@@ -147,8 +151,8 @@ struct WorkRequest {
   Report* report = nullptr;
   const std::byte* scalar = nullptr;
   std::uint64_t label = 0;
-  bool usesBuffers =
-      false;  // peers may read and write the buffers, where queues allow it: Work::refers and Work::offers
+  // As in Work, where the queues allow it; `offers`: peers may write into the output.
+  bool refers = false, places = false, offers = false;
   bool isPumped = false;  // as in Work
   bool timed = false;     // as in Work
 };

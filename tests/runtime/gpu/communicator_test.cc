@@ -752,6 +752,29 @@ TEST(GpuBadInput, IsAnErrorThatNamesRankAndDevice) {
   EXPECT_EQ(state, ncclSuccess);
 }
 
+// The root goes on where the other rank's buffer ends: what comes there fits into the queue.
+TEST(GpuBadInput, ALongerBroadcastWritesNothingBehindTheOutput) {
+  std::map<std::string, std::string> variables = variablesOf("Ring", "Simple");
+  variables["NCCL_MAX_CTAS"] = "1";
+  const Environment environment(variables);
+  MappedGpus gpus;
+  Ranks ranks(&gpus, 2);
+  constexpr std::size_t kCount = 33 << 10, kMore = 4 << 10;
+  std::byte* const longer = ranks.memory(0, kCount + kMore);
+  std::byte* const shorter = ranks.memory(1, kCount + kMore);
+  std::fill_n(longer, kCount + kMore, std::byte{1});
+  std::fill_n(shorter, kCount + kMore, std::byte{2});
+  ASSERT_EQ(ncclBroadcast(shorter, shorter, kCount, ncclInt8, 0, ranks.comm(1), ranks.stream(1)),
+            ncclSuccess);
+  ASSERT_EQ(ncclBroadcast(longer, longer, kCount + kMore, ncclInt8, 0, ranks.comm(0), ranks.stream(0)),
+            ncclSuccess);
+  ranks.await();
+  EXPECT_GE(gpus.offering(), 1);
+  EXPECT_EQ(std::count(shorter, shorter + kCount, std::byte{1}), static_cast<std::ptrdiff_t>(kCount));
+  EXPECT_EQ(std::count(shorter + kCount, shorter + kCount + kMore, std::byte{2}),
+            static_cast<std::ptrdiff_t>(kMore));
+}
+
 TEST(GpuPlans, DoWithoutLl128WhereGpusMayNotReachEachOtherUnlessAsked) {
   const auto protocols = [](const Settings& settings, bool onGpus = true) {
     return comm::settingsForPlan(settings, onGpus).text(Setting::kProto);
@@ -819,7 +842,7 @@ TEST(GpuBadMachines, AreErrorsThatNameRankAndDevice) {
     MappedGpus gpus({.memoryBytes = 128});
     EXPECT_THAT(
         refusal(initAll()),
-        AllOf(HasSubstr(", GPU "), HasSubstr("not enough memory for 65536 bytes of a kernel's works")));
+        AllOf(HasSubstr(", GPU "), HasSubstr("not enough memory for 196608 bytes of a kernel's works")));
   }
   {
     MappedGpus gpus({.devices = 1});

@@ -83,7 +83,9 @@ void KernelJob::addBlock(const LocalCase& c, const LocalJob::Part& part) {
                              .to = launch.to,
                              .abort = &abort_,
                              .report = &launch.report,
-                             .usesBuffers = true});
+                             .refers = true,
+                             .places = true,
+                             .offers = true});
 }
 
 void KernelJob::startAll() {

@@ -46,9 +46,8 @@ struct Wire {
   void startSend(const std::vector<std::byte>& data, Protocol protocol) {
     end[0] = endOf(memory(), protocol, 1, &sent);
     end[0].references = references;
-    start(
-        {.program = ProgramKind::kSendMessage, .input = data.data(), .to = {&end[0], 1}, .usesBuffers = true},
-        data.size(), protocol, 0);
+    start({.program = ProgramKind::kSendMessage, .input = data.data(), .to = {&end[0], 1}, .refers = true},
+          data.size(), protocol, 0);
   }
   void startRecv(std::vector<std::byte>& data, Protocol protocol) {
     end[1] = endOf(memory(), protocol, 0, &received);

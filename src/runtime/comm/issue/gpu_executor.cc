@@ -54,10 +54,6 @@ gpu::QueueEnd GpuExecutor::newEnd(const QueueSide& side, Protocol protocol, bool
   return made;
 }
 
-bool GpuExecutor::usesBuffers(const CommOperation& operation, std::size_t bytes, std::size_t least) const {
-  return bytes >= least && (operation.peersReach || !queues_.othersUseBuffers());
-}
-
 template <typename QueueSide>
 std::span<const gpu::QueueEnd> GpuExecutor::endsOf(int channel, std::span<QueueSide* const> sides,
                                                    Protocol protocol) {
@@ -96,7 +92,7 @@ void GpuExecutor::addPrograms(Lanes& lanes, WorkItem& item, ProgramPath& path,
     const std::span<const gpu::QueueEnd> from = endsOf(item.channel, program.from, program.protocol);
     const std::span<const gpu::QueueEnd> to = endsOf(item.channel, program.to, program.protocol);
     const std::size_t other = 1 - i;
-    const std::size_t bytes = program.shape.count * elementBytes(operation.type);
+    const bool inBuffers = program.shape.count * elementBytes(operation.type) >= kLeastInBuffers;
     kernel_->add(lanes[i],
                  {.program = program.program.kind,
                   .shape = program.shape,
@@ -111,7 +107,9 @@ void GpuExecutor::addPrograms(Lanes& lanes, WorkItem& item, ProgramPath& path,
                   .to = to,
                   .scalar = item.scalarAddress,
                   .label = program.label,
-                  .usesBuffers = usesBuffers(operation, bytes, kLeastInBuffers),
+                  .refers = inBuffers && refers(operation),
+                  .places = inBuffers,
+                  .offers = inBuffers && offers(operation),
                   .isPumped = inSlots_,
                   .timed = item.observed},
                  path.scratchBytes, item.function, before[other] > 0 ? lanes[other] : -1, before[other]);
@@ -134,24 +132,25 @@ void GpuExecutor::addTransfer(int lane, WorkItem& item, TransferPath& path, cons
   collectives::Shape shape;
   shape.count = work.bytes;
   const bool sends = work.to != nullptr;
+  // A shorter message fits into its queue, and does not wait for its receiver.
+  const bool isLong = sends && work.bytes >= transport::kQueueSteps * to[0].stepBytes;
   item.works = {kernel_->works(), 1};
-  kernel_->add(
-      lane,
-      {.program = sends                  ? ProgramKind::kSendMessage
-                  : work.from != nullptr ? ProgramKind::kRecvMessage
-                                         : ProgramKind::kCopyMessage,
-       .shape = shape,
-       .input = work.input,
-       .output = work.output,
-       .type = DataType::kInt8,
-       .reduction = collectives::copyOf(DataType::kInt8),
-       .protocol = inSlots ? Protocol::kSimple : work.protocol,
-       .from = from,
-       .to = to,
-       .usesBuffers = sends && usesBuffers(operation, work.bytes, transport::kQueueSteps * to[0].stepBytes),
-       .isPumped = inSlots,
-       .timed = item.observed},
-      0, item.function);
+  kernel_->add(lane,
+               {.program = sends                  ? ProgramKind::kSendMessage
+                           : work.from != nullptr ? ProgramKind::kRecvMessage
+                                                  : ProgramKind::kCopyMessage,
+                .shape = shape,
+                .input = work.input,
+                .output = work.output,
+                .type = DataType::kInt8,
+                .reduction = collectives::copyOf(DataType::kInt8),
+                .protocol = inSlots ? Protocol::kSimple : work.protocol,
+                .from = from,
+                .to = to,
+                .refers = isLong && refers(operation),
+                .isPumped = inSlots,
+                .timed = item.observed},
+               0, item.function);
 }
 
 // Channels whose programs do not fit beside each other take turns in the lanes of others, in the order of channels. The first one that

@@ -71,9 +71,13 @@ class GpuExecutor {
   };
   void addPrograms(Lanes& lanes, WorkItem& item, ProgramPath& path, const CommOperation& operation);
   void addTransfer(int lane, WorkItem& item, TransferPath& path, const CommOperation& operation);
-  // Whether peers use this many bytes of the operation's buffers where they lie, where their queues allow it: `least` or more. Fewer
-  // bytes of a message, which fit into its queue, do not wait for their receiver.
-  bool usesBuffers(const CommOperation& operation, std::size_t bytes, std::size_t least) const;
+  // Whether peers may read the operation's buffers where they lie, and write into them, where their queues allow it.
+  bool refers(const CommOperation& operation) const {
+    return operation.peersReach || !queues_.othersReadBuffers();
+  }
+  bool offers(const CommOperation& operation) const {
+    return operation.peersReach || !queues_.othersWriteBuffers();
+  }
   // The channels of the launch that is filled, and the lanes in which they take turns; kept for their memory.
   std::vector<WorkQueue*> channels_;
   std::vector<Lanes> lanes_;

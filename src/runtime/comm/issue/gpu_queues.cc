@@ -95,8 +95,10 @@ void GpuQueues::useMemoryOf(const QueueSide& side) {
     end.references = way.readsBuffers && agreed.reads.load(std::memory_order_relaxed) != 0;
     // A writer that reaches the queue in the reader's memory reaches its other memory, too.
     end.places = way.writesBuffers;
-    constexpr bool writes = std::is_same_v<QueueSide, transport::SendEnd>;
-    othersUseBuffers_ = othersUseBuffers_ || (!way.isOwn && (writes ? end.references : end.places));
+    if constexpr (std::is_same_v<QueueSide, transport::SendEnd>)
+      othersReadBuffers_ = othersReadBuffers_ || (end.references && !way.isOwn);
+    else
+      othersWriteBuffers_ = othersWriteBuffers_ || (end.places && !way.isOwn);
   } else {
     end.device = nullptr;
   }

@@ -57,8 +57,9 @@ class GpuQueues {
   // The end of a SendEnd or RecvEnd. Memory of the host is pinned the first time.
   template <typename QueueSide>
   const End& endOf(const QueueSide& side);
-  // Whether other GPUs use buffers of this rank, which may not be of any memory then (gpu::Place::peersReach).
-  bool othersUseBuffers() const { return othersUseBuffers_; }
+  // Whether other GPUs read or write buffers of this rank, which may not be of any memory then (gpu::Place::peersReach).
+  bool othersReadBuffers() const { return othersReadBuffers_; }
+  bool othersWriteBuffers() const { return othersWriteBuffers_; }
 
  private:
   template <typename Visit>
@@ -80,7 +81,7 @@ class GpuQueues {
   std::size_t usedSteps_ = 0;          // of the last piece
   std::map<const void*, End> ends_;    // by SendEnd and RecvEnd
   std::set<const transport::Connection*> agreed_;
-  bool othersUseBuffers_ = false;
+  bool othersReadBuffers_ = false, othersWriteBuffers_ = false;
 };
 
 }  // namespace xylem::comm

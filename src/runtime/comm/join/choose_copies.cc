@@ -125,7 +125,7 @@ HostCopies copiesFor(const JobRoster& roster, const Settings& settings, int thre
     if (threads >= kReadFaster) {
       copies.choices.readAllFrom(collectives::SharedWork::kLeastShared);
       copies.reason =
-          fmt::format("from 1 MiB on ranks begin with reading, as each has {} threads; others: {}", threads,
+          fmt::format("from 1 MiB on ranks begin with reading, as the first has {} threads; others: {}", threads,
                       copies.reason);
     }
   }

@@ -67,6 +67,7 @@ struct DeviceQueue {
 struct OutputOffer {
   std::atomic<std::uint64_t> step;  // 1 + the first step of the work that the offer is for; written last
   std::uint64_t output;             // the address of the work's output
+  std::uint64_t bytes;              // of it, from there on
 };
 
 struct QueueControl {

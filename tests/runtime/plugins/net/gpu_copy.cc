@@ -45,13 +45,16 @@ std::uint64_t address(const void* memory) { return reinterpret_cast<std::uintptr
 
 class EnteredContext {
  public:
-  explicit EnteredContext(void* context) { driver().cuCtxPushCurrent_v2(context); }
+  explicit EnteredContext(void* context) : isIn_(driver().cuCtxPushCurrent_v2(context) == 0) {}
   ~EnteredContext() {
     void* context = nullptr;
-    driver().cuCtxPopCurrent_v2(&context);
+    if (isIn_) driver().cuCtxPopCurrent_v2(&context);
   }
   EnteredContext(const EnteredContext&) = delete;
   EnteredContext& operator=(const EnteredContext&) = delete;
+
+ private:
+  const bool isIn_;
 };
 
 }  // namespace
