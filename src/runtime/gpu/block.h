@@ -56,7 +56,7 @@ struct Block {
   std::uint64_t fromBegin[kMaxQueues];  // the same when the work began
   std::uint64_t toBegin[kMaxQueues];
   std::uint64_t toReferred[kMaxQueues];  // 1 + the last step that is a reference; 0: none is
-  // The output that the reader has offered for this work, 0: none so far, and its bytes; how often the waiter has looked for an offer.
+  // The output that the reader has offered for this work, 0: not known yet, and its bytes; the looks at the offer.
   std::uint64_t toOutput[kMaxQueues];
   std::uint64_t toOutputBytes[kMaxQueues];
   std::uint32_t toLooks[kMaxQueues];
