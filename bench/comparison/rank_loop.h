@@ -33,7 +33,7 @@ class Engine {
 // process.
 void serve(Engine& engine, const ControlSocket& driver);
 
-// Binds this thread, and the threads that it starts, to these cores from now on; to all, if there are none.
+// Binds this thread, and the threads that it starts, to these cores from now on; leaves it where it may run, if there are none.
 void pinTo(std::span<const int> cores);
 
 // Makes the kernel kill a rank when its parent ends, in whatever way.

@@ -8,7 +8,7 @@ RankArguments::RankArguments(const char* about, RankOptions& options)
     : app_(std::make_unique<CLI::App>(about)) {
   app_->add_option("--socket", options.socket, "where the driver listens")->required();
   app_->add_option("--cores", options.cores, "rank r stays on the r-th of these")->delimiter(',');
-  app_->add_option("--each", options.each, "or on so many of them, from the r-th such group on");
+  app_->add_option("--each", options.each, "cores of a rank: r has the r-th group of them (1)");
 }
 RankArguments::~RankArguments() = default;
 

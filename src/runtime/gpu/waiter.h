@@ -135,15 +135,15 @@ class Waiter {
     const int index = receives ? lane() : lane() - kMaxFan;
     const int queue = lane() < 2 * kMaxFan ? queueOf(receives ? now.from : now.to, index) : -1;
     if (!awaitQueue(queue, now, receives, bytes)) return false;
-    const std::uint64_t place = (now.there.offset + done) * work_.elementBytes;
+    const std::uint64_t there = (now.there.offset + done) * work_.elementBytes;
     const bool places = work_.places && now.there && now.to != 0 &&
-                        m_.all(queue < 0 || receives || hasOffer(queue, place + bytes));
+                        m_.all(queue < 0 || receives || hasOffer(queue, there + bytes));
     const bool isThere = m_.any(queue >= 0 && receives && isPlaced(queue));
     const std::byte* const reference = places ? nullptr : referenceOf(now, done);
     if (queue >= 0) takeStep(slice, index, queue, receives);
     if (queue >= 0 && !receives && reference != nullptr) block_.toReferred[queue] = block_.toStep[queue];
     if (queue >= 0 && !receives && places)
-      slice.to[index] = reinterpret_cast<std::byte*>(block_.toOutput[queue]) + place;
+      slice.to[index] = reinterpret_cast<std::byte*>(block_.toOutput[queue]) + there;
     if (isFirst()) {
       describe(slice, now, done, bytes, reference);
       slice.places = places;
