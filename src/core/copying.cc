@@ -7,11 +7,15 @@
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define XYLEM_COPIES_BY_STRINGS 1  // sanitizers do not see what assembler code reads and writes
+#include <cpuid.h>
+#endif
 
 namespace xylem {
 namespace {
 
-// The C library copies this many bytes by vector instructions, more by string instructions.
+// The C library copies this many bytes by vector instructions, and more by string instructions.
 constexpr std::size_t kByVectors = std::size_t{2} << 10;
 
 #if defined(__SSE2__)
@@ -30,33 +34,43 @@ void streamLines(std::byte* out, const std::byte* in, std::size_t lines) {
 }
 #endif
 
+#if defined(XYLEM_COPIES_BY_STRINGS)
+// Whether string instructions copy short data, too, as fast as vectors do ("fast short rep mov").
+bool copiesByStrings() {
+  constexpr unsigned kFeatures = 7, kFastShortRepMov = 1u << 4;
+  static const bool fast = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(kFeatures, 0, &a, &b, &c, &d) != 0 && (d & kFastShortRepMov) != 0;
+  }();
+  return fast;
+}
+
+void copyByString(std::byte* out, const std::byte* in, std::size_t bytes) {
+  asm volatile("rep movsb" : "+D"(out), "+S"(in), "+c"(bytes) : : "memory");
+}
+#endif
+
 }  // namespace
 
 void copyBytes(std::byte* out, const std::byte* in, std::size_t bytes) {
   if (bytes != 0) std::memmove(out, in, bytes);
 }
 
-void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes, bool isNear) {
-  if (!isNear || !distanceMatters(bytes)) {
-    std::memcpy(out, in, bytes);
-    return;
-  }
-  for (std::size_t at = 0; at < bytes; at += kCacheLine) {
-    __builtin_prefetch(in + at);
-    prefetchToWrite(out + at);
-  }
-  for (std::size_t at = 0; at < bytes; at += kByVectors)
-    std::memcpy(out + at, in + at, std::min(kByVectors, bytes - at));
+// The C library uses string instructions from 2 KiB on, and vectors for what lies before the first whole line and behind the last one.
+void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes) {
+#if defined(XYLEM_COPIES_BY_STRINGS)
+  constexpr std::size_t kLeast = std::size_t{1} << 10;
+  if (bytes >= kLeast && copiesByStrings()) return copyByString(out, in, bytes);
+#endif
+  copyBytes(out, in, bytes);
 }
 
-// More lines can be on their way to the second cache at a time than to the first one, into which a plain copy fetches them.
+// A core that reads by vectors has all lines of a few KiB on their way at once.
 void copyFromCore(std::byte* out, const std::byte* in, std::size_t bytes) {
-  constexpr std::size_t kLeast = std::size_t{1} << 10, kMost = std::size_t{8} << 10;
-  constexpr int kToRead = 0, kIntoSecondCache = 2;
-  if (bytes >= kLeast && bytes <= kMost)
-    for (std::size_t at = 0; at < bytes; at += kCacheLine)
-      __builtin_prefetch(in + at, kToRead, kIntoSecondCache);
-  copyBytes(out, in, bytes);
+  constexpr std::size_t kMost = std::size_t{8} << 10;
+  if (bytes > kMost) return copyBytes(out, in, bytes);
+  for (std::size_t at = 0; at < bytes; at += kByVectors)
+    copyBytes(out + at, in + at, std::min(kByVectors, bytes - at));
 }
 
 void streamBytes(std::byte* out, const std::byte* in, std::size_t bytes) {

@@ -22,17 +22,11 @@ inline void prefetchToWrite(const void* line) {
 
 // Leaves the written data in the caches, for the core that reads it next.
 void copyBytes(std::byte* out, const std::byte* in, std::size_t bytes);
-// Copies to memory whose lines are in the cache of another core, which reads them next. For a few KiB it
-// depends on the distance of that core what is fastest: vector copies with prefetched lines if it is near;
-// the string instructions that the C library uses, which wait half as long for the lines, if it is far away.
-void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes, bool isNear);
+// Copies to memory whose lines are in the cache of another core, which reads them next: with string instructions, where the
+// processor has fast ones. They write whole lines without fetching them first.
+void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes);
 // Copies from memory whose lines are in the cache of another core, which has just written them.
 void copyFromCore(std::byte* out, const std::byte* in, std::size_t bytes);
-// True if copyToCore depends on the distance for this size.
-constexpr bool distanceMatters(std::size_t bytes) {
-  constexpr std::size_t kMinByLines = std::size_t{2} << 10, kMaxByLines = std::size_t{8} << 10;
-  return bytes > kMinByLines && bytes <= kMaxByLines;
-}
 // Writes past the caches where the processor can: the memory need not be read first, and the caches keep what
 // they hold. Once the function has returned, the data is ordered like other stores.
 void copyBytesStreaming(std::byte* out, const std::byte* in, std::size_t bytes);

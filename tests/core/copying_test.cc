@@ -46,14 +46,16 @@ TEST_P(Copies, AreExactForAnyLengthAndAlignment) {
 
 TEST_P(Copies, AreExactWhenLarge) {
   const std::vector<std::byte> in = pattern((1 << 20) + 64);
-  for (const std::size_t bytes : {std::size_t{4096}, std::size_t{65537}, std::size_t{1} << 20})
+  for (const std::size_t bytes :
+       {std::size_t{1023}, std::size_t{1024}, std::size_t{4096}, std::size_t{65537}, std::size_t{1} << 20})
     for (const std::size_t shift : {0, 1, 31, 63}) check(GetParam().copy, in, shift, 63 - shift, bytes);
 }
 
 TEST_P(Copies, OfNothingTouchNothing) { GetParam().copy(nullptr, nullptr, 0); }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Copies,
-                         ::testing::Values(Kind{"cached", &copyBytes}, Kind{"fromCore", &copyFromCore},
+                         ::testing::Values(Kind{"cached", &copyBytes}, Kind{"toCore", &copyToCore},
+                                           Kind{"fromCore", &copyFromCore},
                                            Kind{"streaming", &copyBytesStreaming}),
                          [](const auto& instance) { return instance.param.name; });
 

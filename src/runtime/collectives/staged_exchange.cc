@@ -18,7 +18,7 @@ constexpr std::size_t kMostInSmallPieces = std::size_t{512} << 10;
 // Each piece costs the transfer of some cache lines, which take as long as to copy some KiB.
 constexpr std::size_t leastPiece(std::size_t bytes) {
   constexpr std::size_t kLittle = std::size_t{32} << 10;
-  return bytes <= kLittle ? std::size_t{8} << 10 : std::size_t{32} << 10;
+  return bytes <= kLittle ? std::size_t{16} << 10 : std::size_t{32} << 10;
 }
 
 }  // namespace
@@ -57,16 +57,12 @@ bool StagedExchange::writes() const {
   return !collecting_ && (shares_ || work_->function != Function::kReduce || rank_ != work_->root);
 }
 
+// Each rank leaves out what no other rank reads: its own share, or the block for itself.
 void StagedExchange::write(Meeting& meeting) {
   if (!writes()) return;
   std::byte* const staging = meeting.staging(staging_);
-  distance_.write(bytes(pieceCount()) * blocks_, [&](bool isNear) { writePiece(staging, isNear); });
-}
-
-// Each rank leaves out what no other rank reads: its own share, or the block for itself.
-void StagedExchange::writePiece(std::byte* staging, bool isNear) const {
-  const auto copyTo = [isNear](std::byte* out, const std::byte* in, std::size_t bytes) {
-    if (bytes > 0) copyToCore(out, in, bytes, isNear);
+  const auto copyTo = [](std::byte* out, const std::byte* in, std::size_t bytes) {
+    if (bytes > 0) copyToCore(out, in, bytes);
   };
   const std::size_t piece = bytes(pieceCount());
   const std::byte* const input = work_->input + pieceAt();
@@ -150,7 +146,7 @@ void StagedExchange::reduceShare(std::byte* nextStaging) {
     const std::size_t n = std::min(block, count - start);
     std::byte* const out = output == nullptr ? scratch : output + bytes(start);
     combineAll(work_->reduction, {sources_, factors_}, {&out, 1}, n, false);
-    copyToCore(nextStaging + at + bytes(start), out, bytes(n), false);
+    copyToCore(nextStaging + at + bytes(start), out, bytes(n));
     for (const std::byte*& source : sources_) source += bytes(n);
   }
 }

@@ -18,14 +18,11 @@
 // of its own.
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "core/copying.h"
 #include "runtime/collectives/direct_share.h"
 #include "runtime/collectives/meeting.h"
 
@@ -58,51 +55,6 @@ constexpr bool isFasterStaged(Function function, std::size_t bytes, int ranks, b
   return readsAtMost(oversubscribed ? std::max(kMaxReadOversubscribed, mostNow) : mostNow, function, bytes,
                      ranks);
 }
-
-// How far the cores are that read what this rank writes, as far as that decides how to write it: a core below
-// the same cache fetches a line in a few nanoseconds, one in another part of the processor or another socket
-// in several times as many. Measured now and then, because the kernel and hypervisors move threads.
-//
-//   distance.write(bytes, [&](bool isNear) { copyToCore(out, in, bytes, isNear); });
-class ReaderDistance {
- public:
-  // Calls `write`, which writes `bytes` in the way for near readers or in that for far ones.
-  template <typename Write>
-  void write(std::size_t bytes, Write&& write) {
-    const bool measures = bytes >= kMinMeasured && distanceMatters(bytes) &&
-                          (nearInARow_ == kNearInARow - 1 || writes_++ % kMeasureInterval == 0);
-    if (!measures) return write(near_);
-    // Only a write line by line takes as long as the lines need to come, and only until all have: other writes are over before.
-    const auto begin = std::chrono::steady_clock::now();
-    write(true);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    note(std::chrono::steady_clock::now() - begin, bytes / kCacheLine);
-  }
-  // Takes into account that writing `lines` cache lines took this long.
-  void note(std::chrono::nanoseconds took, std::size_t lines) {
-    const Nanoseconds each = Nanoseconds(took) / static_cast<double>(lines);
-    if (each >= kInterrupted) {
-      if (!near_) nearInARow_ = 0;
-      return;
-    }
-    nearInARow_ = each < kFar ? std::min(nearInARow_ + 1, kNearInARow) : 0;
-    near_ = nearInARow_ == kNearInARow || (near_ && nearInARow_ > 0);
-  }
-  bool isNear() const { return near_; }
-
- private:
-  static constexpr std::uint32_t kMeasureInterval = 64;  // writes
-  static constexpr std::size_t kMinMeasured = std::size_t{4} << 10;
-  using Nanoseconds = std::chrono::duration<double, std::nano>;
-  static constexpr Nanoseconds kFar{4.5};          // per line: readers are far from here on
-  static constexpr Nanoseconds kInterrupted{100};  // per line: the thread has lost its core in between
-  // Writes that find a far reader near are not rare; the other way round there are none.
-  static constexpr int kNearInARow = 2;
-
-  bool near_ = true;
-  int nearInARow_ = 0;
-  std::uint32_t writes_ = 0;
-};
 
 class StagedExchange {
  public:
@@ -138,7 +90,6 @@ class StagedExchange {
 
  private:
   bool writes() const;
-  void writePiece(std::byte* staging, bool isNear) const;
   void copyPiece() const;
   void reducePiece();
   void reduceShare(std::byte* nextStaging);
@@ -171,7 +122,6 @@ class StagedExchange {
   std::vector<const std::byte*> staged_;  // by rank: staging areas of the ranks that this one awaits
   std::vector<Factor> factors_;           // by rank
   std::vector<const std::byte*> sources_;
-  ReaderDistance distance_;
 };
 
 }  // namespace xylem::collectives

@@ -433,41 +433,5 @@ TEST(Corpus, EveryDescriptorIsTakenOrRefused) {
   EXPECT_GE(replayed.refused, 5);
 }
 
-TEST(ReaderDistance, IsWhatTheLinesLastTook) {
-  ReaderDistance distance;
-  EXPECT_TRUE(distance.isNear());
-  distance.note(std::chrono::nanoseconds(1200), 128);
-  EXPECT_FALSE(distance.isNear());
-  // Once may be by chance.
-  distance.note(std::chrono::nanoseconds(240), 128);
-  EXPECT_FALSE(distance.isNear());
-  distance.note(std::chrono::nanoseconds(240), 128);
-  EXPECT_TRUE(distance.isNear());
-}
-
-TEST(ReaderDistance, IsNotChangedByLosingTheCore) {
-  ReaderDistance distance;
-  distance.note(std::chrono::microseconds(40), 128);
-  EXPECT_TRUE(distance.isNear());
-}
-
-TEST(ReaderDistance, IsMeasuredOnWritesForWhichItMatters) {
-  const std::vector<bool> expected{false, false, true, true};
-  std::vector<bool> ways;
-  // A thread that is interrupted while it writes finds the reader far away.
-  for (int tries = 0; tries < 20 && ways != expected; ++tries) {
-    ReaderDistance distance;
-    ways.clear();
-    const auto write = [&](bool isNear) { ways.push_back(isNear); };
-    distance.note(std::chrono::nanoseconds(1200), 128);
-    distance.write(3 << 10, write);   // too few lines to measure
-    distance.write(64 << 10, write);  // too many for it to matter
-    ASSERT_EQ(ways, (std::vector<bool>{false, false}));
-    distance.write(8 << 10, write);  // line by line, which took no time
-    distance.write(8 << 10, write);
-  }
-  EXPECT_EQ(ways, expected);
-}
-
 }  // namespace
 }  // namespace xylem::collectives

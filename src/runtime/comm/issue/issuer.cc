@@ -27,9 +27,9 @@ constexpr std::size_t kLastingBytes = std::size_t{4} << 20;
 
 // Limits of what a call may take time for itself: bytes of a collective over all ranks, and transfers of a
 // group and their bytes.
-constexpr std::size_t kMaxExchangedBytes = std::size_t{64} << 10;
+constexpr std::size_t kMaxExchangedBytes = std::size_t{128} << 10;
 constexpr std::size_t kMaxTransfers = 16;
-constexpr std::size_t kMaxTransferBytes = std::size_t{16} << 10;
+constexpr std::size_t kMaxTransferBytes = std::size_t{128} << 10;
 
 std::size_t bytesOf(const CommOperation& operation) { return operation.count * elementBytes(operation.type); }
 
@@ -262,7 +262,8 @@ void Issuer::launch(std::span<const CommOperation> operations) {
   const std::optional<std::size_t> exchanged = makeWork(operations);
   const CallEvents events = tellProfiler(operations);
   const bool begun = small && (!done_.empty() || queuesAreReady(operations.front()));
-  if (!begun || !stepNow(exchanged.value_or(0))) return issue(operations, exchanged, begun);
+  if (!begun || !stepNow(exchanged ? *exchanged * static_cast<std::size_t>(ranks_) : bytesOf(operations)))
+    return issue(operations, exchanged, begun);
   recorder_.addDone(operations, exchanged ? kDirectPath : 0);
   if (done_.empty()) keepWork(operations);
 }
@@ -342,9 +343,9 @@ void Issuer::keepWork(std::span<const CommOperation> operations) {
   single_ = work_->openSingle();
 }
 
-// Steps the items for a moment. Returns whether all are done; otherwise a launch goes on with them, or ends
+// Steps the items, which move `bytes` in all, for a moment. Returns whether all are done; otherwise a launch goes on with them, or ends
 // with their error.
-bool Issuer::stepNow(std::size_t exchanged) {
+bool Issuer::stepNow(std::size_t bytes) {
   const auto step = [this] {
     const device::Progress progress = single_.item != nullptr
                                           ? single_.executor->step(*single_.item, launches_.observer())
@@ -352,7 +353,7 @@ bool Issuer::stepNow(std::size_t exchanged) {
     return progress == device::Progress::kDone;
   };
   try {
-    return spin_.finishes(exchanged * static_cast<std::size_t>(ranks_), step);
+    return spin_.finishes(bytes, step);
   } catch (const Error& error) {
     launches_.fail(error);
     return false;

@@ -82,7 +82,7 @@ class Issuer {
   CallEvents tellProfiler(std::span<const CommOperation> operations, bool follows = true);
   bool queuesAreReady(const CommOperation& first);
   bool queuesAreConnected();
-  bool stepNow(std::size_t exchanged);
+  bool stepNow(std::size_t bytes);
   void issue(std::span<const CommOperation> operations, std::optional<std::size_t> exchanged, bool begun);
   Scheduling scheduling();
   void record(std::span<const CommOperation> operations, LaunchTask& launch);

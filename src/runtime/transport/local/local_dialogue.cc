@@ -106,9 +106,7 @@ void LocalDialogue::takeMemory(const LocalOffer& offer, FileDescriptor fd) {
       throw Error(ResultCode::kRemoteError, "rank {} handed over {} bytes where {} are needed",
                   channel_.peer(), outgoing_->size(), bytes);
   } else if (bytes > 0) {
-    outgoing_ =
-        std::make_shared<SharedMemory>(terms_.mailbox ? SharedMemory::openForReading(std::move(fd), bytes)
-                                                      : SharedMemory::open(std::move(fd), bytes));
+    outgoing_ = std::make_shared<SharedMemory>(SharedMemory::open(std::move(fd), bytes));
     outgoing_->closeFd();
   }
   hasMemory_ = true;

@@ -1,6 +1,6 @@
 #pragma once
 // Shared slots through which the ranks of a host post operations to each other. Each rank of a communicator
-// has one mailbox. It alone writes it; all others map it for reading. For each operation the rank posts a
+// has one mailbox. It alone writes it; all others read it. For each operation the rank posts a
 // descriptor: what was called and, if the data is short, the data itself, otherwise where its buffers are.
 //
 //   Descriptor& descriptor = mine.slot(number);                                  // post

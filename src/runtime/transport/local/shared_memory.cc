@@ -44,9 +44,8 @@ Table& table() {
 
 }  // namespace
 
-SharedMemory::SharedMemory(FileDescriptor fd, std::size_t bytes, int protection)
-    : fd_(std::move(fd)), bytes_(bytes) {
-  void* address = mmap(nullptr, bytes, protection, MAP_SHARED | MAP_NORESERVE, fd_.get(), 0);
+SharedMemory::SharedMemory(FileDescriptor fd, std::size_t bytes) : fd_(std::move(fd)), bytes_(bytes) {
+  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_.get(), 0);
   if (address == MAP_FAILED)
     throw Error(ResultCode::kSystemError, "cannot map {} bytes of shared memory: {}", bytes,
                 errnoText(errno));
@@ -61,12 +60,12 @@ SharedMemory SharedMemory::create(const std::string& name, std::size_t bytes) {
   // A process that touches a mapping whose memory has shrunk is killed: seal the size.
   if (fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     throw Error(ResultCode::kSystemError, "cannot seal shared memory: {}", errnoText(errno));
-  return SharedMemory(std::move(fd), bytes, PROT_READ | PROT_WRITE);
+  return SharedMemory(std::move(fd), bytes);
 }
 
 SharedMemory SharedMemory::open(FileDescriptor fd, std::size_t bytes) {
   checkPeers(fd, bytes);
-  return SharedMemory(std::move(fd), bytes, PROT_READ | PROT_WRITE);
+  return SharedMemory(std::move(fd), bytes);
 }
 
 SharedMemory SharedMemory::open(FileDescriptor fd, std::size_t bytes, std::size_t colour) {
@@ -80,11 +79,6 @@ SharedMemory SharedMemory::open(FileDescriptor fd, std::size_t bytes, std::size_
                 errnoText(errno));
   memory.fd_ = std::move(fd);
   return memory;
-}
-
-SharedMemory SharedMemory::openForReading(FileDescriptor fd, std::size_t bytes) {
-  checkPeers(fd, bytes);
-  return SharedMemory(std::move(fd), bytes, PROT_READ);
 }
 
 SharedMemory::~SharedMemory() {

@@ -12,8 +12,8 @@
 
 #include <cassert>
 #include <chrono>
-#include <cstring>
 
+#include "core/copying.h"
 #include "runtime/transport/local/peer_memory.h"
 #include "runtime/transport/queue/copy_sharing.h"
 #include "runtime/transport/queue/low_latency.h"
@@ -70,7 +70,7 @@ class RecvEnd {
       if (note.region != 0) {
         if (!copy(note, out, bytes)) return false;
       } else if (const std::size_t filled = buffer_.filled; filled < bytes) {
-        std::memcpy(out + filled, slot() + filled, bytes - filled);
+        copyFromCore(out + filled, slot() + filled, bytes - filled);
       }
     }
     release(protocol);

@@ -11,8 +11,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 
+#include "core/copying.h"
 #include "runtime/transport/local/peer_memory.h"
 #include "runtime/transport/queue/low_latency.h"
 #include "runtime/transport/queue/pump.h"
@@ -52,7 +52,7 @@ class SendEnd {
     assert(bytes <= stepBytes(protocol));
     if (!hasSpace()) return false;
     if (inSlots(protocol)) {
-      if (bytes > 0) std::memcpy(slot(), data, bytes);
+      if (bytes > 0) copyToCore(slot(), data, bytes);
       publish({.region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = label_});
     } else {
       pack(protocol, data, bytes);
