@@ -20,7 +20,7 @@
 #define RANKS 2
 #endif
 #ifndef SLOTS
-#define SLOTS 2 /* really 8, and as many small staging areas; of larger areas 4 or 2, by the same rule */
+#define SLOTS 2 /* really 32; of staging areas 32 to 2, by the same rule */
 #endif
 #ifndef OPS
 #define OPS 4

@@ -25,11 +25,12 @@
 
 namespace xylem::transport {
 
-constexpr std::size_t kMailboxSlots = 8;
-// Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of five
-// kinds. There is one small area per slot.
+// A root that runs ahead looks how far the others are once in half as many operations, which is a transfer of a line each time.
+constexpr std::size_t kMailboxSlots = 32;
+// Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of five kinds.
 constexpr std::size_t kInlineBytes = 32;
 constexpr std::size_t kSmallStagingBytes = std::size_t{4} << 10;
+constexpr std::size_t kSmallStagingAreas = 8;
 constexpr std::size_t kMediumStagingBytes = std::size_t{16} << 10;
 constexpr std::size_t kMediumStagingAreas = 4;
 constexpr std::size_t kLargeStagingBytes = std::size_t{256} << 10;
@@ -54,9 +55,11 @@ constexpr StagingKind stagingFor(std::size_t bytes, bool oneWay = false) {
 constexpr std::size_t areasOf(StagingKind staging) {
   switch (staging) {
     case StagingKind::kInline:
-    case StagingKind::kSmall:
-    case StagingKind::kMany:  // more than descriptors
       return kMailboxSlots;
+    case StagingKind::kSmall:
+      return kSmallStagingAreas;
+    case StagingKind::kMany:
+      return kManyStagingAreas;
     case StagingKind::kMedium:
       return kMediumStagingAreas;
     case StagingKind::kOneWay:
@@ -110,7 +113,7 @@ struct Mailbox {
   alignas(64) std::atomic<std::uint32_t> gaveUp;
   // 1 while this rank uses others' buffers. In a line of its own, as only ranks that give up load it.
   alignas(64) std::atomic<std::uint32_t> visiting;
-  alignas(4096) std::byte smallAreas[kMailboxSlots][kSmallStagingBytes];
+  alignas(4096) std::byte smallAreas[kSmallStagingAreas][kSmallStagingBytes];
   std::byte manyAreas[kManyStagingAreas][kManyStagingBytes];
   std::byte mediumAreas[kMediumStagingAreas][kMediumStagingBytes];
   std::byte oneWayAreas[kOneWayStagingAreas][kOneWayStagingBytes];
@@ -124,7 +127,7 @@ struct Mailbox {
       case StagingKind::kInline:
         return slot(number).data;
       case StagingKind::kSmall:
-        return smallAreas[number % kMailboxSlots];
+        return smallAreas[number % kSmallStagingAreas];
       case StagingKind::kMany:
         return manyAreas[number % kManyStagingAreas];
       case StagingKind::kMedium:
