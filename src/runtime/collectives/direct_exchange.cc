@@ -267,9 +267,8 @@ bool DirectExchange::post() {
     if (told().reads) descriptor.flags |= transport::Descriptor::kReadsNext;
   }
   meeting_.publish();
-  // A rank that only brings data to a Reduce soon posts the next one, and the root has read what was in that
-  // slot.
-  if (work_.function == Function::kReduce) prefetchToWrite(&meeting_.nextMine());
+  // If data goes one way, a rank that only brings it soon posts again, and the others have read what was in that slot.
+  if (isRooted(work_.function)) prefetchToWrite(&meeting_.nextMine());
   return true;
 }
 
