@@ -114,6 +114,8 @@ class DirectExchange {
   DirectWork work_;
   Way way_ = Way::kStaged;
   Phase phase_ = Phase::kPost;
+  bool waits_ = false;         // for others to post, in this meeting
+  bool waitedBefore_ = false;  // in the one before
   bool alwaysStaged_ = false;        // `work_` is staged wherever buffers lie
   bool stagedIsPrepared_ = false;    // `staged_` knows `work_`
   bool suitsRead_ = false;           // `work_` can be read

@@ -1,4 +1,4 @@
-// Repeated calls reuse what was found out for the last one. Calls of a few shapes in random order, in other
+// Repeated calls reuse what was found out for the last few. Calls of a few shapes in random order, in other
 // buffers each time, give what each gives alone.
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct Call {
   std::int64_t seed = 0;
 };
 
-// A random shape; some come several times in a row.
+// A random shape; some come several times in a row, or in turn with others.
 std::vector<Call> callsOf(unsigned seed, int ranks, int number) {
   constexpr std::array<std::size_t, 6> kCounts{1, 3, 64, 200, 1000, 9000};
   std::mt19937 random(seed);
@@ -38,6 +38,8 @@ std::vector<Call> callsOf(unsigned seed, int ranks, int number) {
     if (i == 0 || random() % 4 == 0) call.shape = static_cast<Shape>(random() % kShapes);
     if (i == 0 || random() % 4 == 0) call.count = kCounts[random() % kCounts.size()];
     if (i == 0 || random() % 4 == 0) call.root = static_cast<int>(random() % static_cast<unsigned>(ranks));
+    if (i > 0 && random() % 2 == 0)
+      call = calls[calls.size() - 1 - random() % std::min<std::size_t>(calls.size(), 6)];
     call.buffer = random() % 3;
     call.waits = random() % 3 != 0;
     call.seed = static_cast<std::int64_t>(random() % 1000);

@@ -33,13 +33,6 @@ constexpr std::size_t kMaxTransferBytes = std::size_t{128} << 10;
 
 std::size_t bytesOf(const CommOperation& operation) { return operation.count * elementBytes(operation.type); }
 
-// Whether the operations differ by their buffers only. Scaled ones never count as equal: their scalars may
-// have changed.
-bool sameButBuffers(const CommOperation& a, const CommOperation& b) {
-  return a.function == b.function && a.count == b.count && a.type == b.type && a.peer == b.peer &&
-         a.reduction.op == b.reduction.op && !a.reduction.scaled && !b.reduction.scaled;
-}
-
 bool areSmallTransfers(std::span<const CommOperation> operations) {
   if (operations.size() > kMaxTransfers) return false;
   std::size_t bytes = 0;
@@ -220,11 +213,11 @@ void Issuer::launchOnGpu(std::span<const CommOperation> operations) {
   const std::uint64_t capture = gpu_->captureOf(operations);
   awaitConnections(operations);
   if (choiceLog_.enabled()) choiceLog_.write(operations, scheduling());
-  schedule(operations, scheduling(), *work_);
+  schedule(operations, scheduling(), works_.work());
   // Blocks write down times only for a profiler that wants them. The times of a graph's replays are not read.
   const bool follows = capture == 0 && profiling_ != nullptr && profiling_->profiler->followsChannels();
   const CallEvents events = tellProfiler(operations, follows);
-  gpu_->fill(*work_, operations);
+  gpu_->fill(works_.work(), operations);
   if (!gpu_->hasWork()) return;
   if (capture != 0) return addToGraph(operations, capture);
   try {
@@ -234,7 +227,7 @@ void Issuer::launchOnGpu(std::span<const CommOperation> operations) {
     throw;
   }
   LaunchTask& launch = launches_.next();
-  launch.take(work_);
+  launch.take(works_.exchanged());
   launch.take(gpu_->kernel());
   if (!gpu_->kernel()) gpu_->kernel() = gpu_->newKernel();
   record(operations, launch);
@@ -261,11 +254,11 @@ void Issuer::launch(std::span<const CommOperation> operations) {
   const bool small = mayStepNow(operations);
   const std::optional<std::size_t> exchanged = makeWork(operations);
   const CallEvents events = tellProfiler(operations);
-  const bool begun = small && (!done_.empty() || queuesAreReady(operations.front()));
+  const bool begun = small && (works_.isKept() || queuesAreReady(operations.front()));
   if (!begun || !stepNow(exchanged ? *exchanged * static_cast<std::size_t>(ranks_) : bytesOf(operations)))
     return issue(operations, exchanged, begun);
   recorder_.addDone(operations, exchanged ? kDirectPath : 0);
-  if (done_.empty()) keepWork(operations);
+  if (!works_.isKept()) keepWork(operations);
 }
 
 // Whether the operations are so small that the call may take time for them, and nothing stands before them.
@@ -280,39 +273,15 @@ bool Issuer::mayStepNow(std::span<const CommOperation> operations) const {
          bytesOf(first) * static_cast<std::size_t>(ranks_) <= kMaxExchangedBytes;
 }
 
-bool Issuer::repeats(std::span<const CommOperation> operations) const {
-  if (operations.size() != done_.size()) return false;
-  for (std::size_t i = 0; i < done_.size(); ++i)
-    if (!sameButBuffers(operations[i], done_[i])) return false;
-  return true;
-}
-
-// Runs the items of the last group again, in new buffers.
-void Issuer::repeat(std::span<const CommOperation> operations) {
-  const auto change = [&](WorkItem& item) { item.rebind(operations[item.place]); };
-  if (single_.item != nullptr)
-    change(*single_.item);
-  else
-    work_->restart(change);
-}
-
-void Issuer::forgetWork() {
-  done_.clear();
-  single_ = {};
-}
-
 // Makes the items of the operations. Returns the bytes of all collectives if these go over the mailboxes and
 // there is nothing else.
 std::optional<std::size_t> Issuer::makeWork(std::span<const CommOperation> operations) {
-  // Programs repeat their small groups: the items of the last one then only need the new buffers.
-  if (repeats(operations)) {
-    repeat(operations);
+  if (works_.again(operations)) {
     const CommOperation& first = operations.front();
     return isPointToPoint(first.function) ? std::nullopt : std::optional<std::size_t>(bytesOf(first));
   }
-  forgetWork();
   if (choiceLog_.enabled()) choiceLog_.write(operations, scheduling());
-  return schedule(operations, scheduling(), *work_);
+  return schedule(operations, scheduling(), works_.work());
 }
 
 // Whether the items of small operations can start: each has a queue of its own, or the mailboxes, which is
@@ -339,19 +308,13 @@ void Issuer::keepWork(std::span<const CommOperation> operations) {
         return isPointToPoint(operation.function) && operation.peer == rank_;
       });
   if (withSelf) return;
-  done_.assign(operations.begin(), operations.end());
-  single_ = work_->openSingle();
+  works_.keep(operations);
 }
 
 // Steps the items, which move `bytes` in all, for a moment. Returns whether all are done; otherwise a launch goes on with them, or ends
 // with their error.
 bool Issuer::stepNow(std::size_t bytes) {
-  const auto step = [this] {
-    const device::Progress progress = single_.item != nullptr
-                                          ? single_.executor->step(*single_.item, launches_.observer())
-                                          : work_->step(true, launches_.observer());
-    return progress == device::Progress::kDone;
-  };
+  const auto step = [this] { return works_.step(launches_.observer()) == device::Progress::kDone; };
   try {
     return spin_.finishes(bytes, step);
   } catch (const Error& error) {
@@ -364,8 +327,8 @@ bool Issuer::stepNow(std::size_t bytes) {
 void Issuer::issue(std::span<const CommOperation> operations, std::optional<std::size_t> exchanged,
                    bool begun) {
   LaunchTask& launch = launches_.next();
-  launch.take(work_);
-  forgetWork();
+  works_.forget();
+  launch.take(works_.exchanged());
   record(operations, launch);
   const bool brief = exchanged.value_or(kBriefBytes + 1) <= kBriefBytes;
   if (begun || (brief && *exchanged <= kInstantBytes)) launch.recorder().startAtOnce();
@@ -408,7 +371,7 @@ void Issuer::record(std::span<const CommOperation> operations, LaunchTask& launc
 // Starts the profiler's events of operations whose items have been made.
 CallEvents Issuer::tellProfiler(std::span<const CommOperation> operations, bool follows) {
   const int collectives = profiling_ != nullptr ? collectivesIn(operations) : 0;
-  return CallEvents(profiling_, operations, *work_, follows,
+  return CallEvents(profiling_, operations, works_.work(), follows,
                     [&](const CommOperation& operation, int channels) {
                       return profiledCall(operation, collectives, channels);
                     });

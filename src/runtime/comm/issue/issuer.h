@@ -24,6 +24,7 @@
 #include "runtime/comm/issue/choice_log.h"
 #include "runtime/comm/issue/choices.h"
 #include "runtime/comm/issue/gpu_executor.h"
+#include "runtime/comm/issue/kept_works.h"
 #include "runtime/comm/issue/launch_queue.h"
 #include "runtime/comm/issue/launch_work.h"
 #include "runtime/comm/issue/mailboxes.h"
@@ -74,10 +75,7 @@ class Issuer {
   void awaitConnections(std::span<const CommOperation> operations);
   const TransferPart* notAgreedOn(std::span<const TransferPart> parts);
   bool mayStepNow(std::span<const CommOperation> operations) const;
-  bool repeats(std::span<const CommOperation> operations) const;
-  void repeat(std::span<const CommOperation> operations);
   void keepWork(std::span<const CommOperation> operations);
-  void forgetWork();
   std::optional<std::size_t> makeWork(std::span<const CommOperation> operations);
   CallEvents tellProfiler(std::span<const CommOperation> operations, bool follows = true);
   bool queuesAreReady(const CommOperation& first);
@@ -110,10 +108,7 @@ class Issuer {
   ReplayWatch replays_;
   std::vector<std::unique_ptr<CapturedLaunch>> captured_;  // on a GPU: those that graphs have, and had
   device::BriefSpin spin_;
-  std::unique_ptr<LaunchWork> work_ = std::make_unique<LaunchWork>();  // of the launch that is being issued
-  // The operations of `work_` if that is done and can be run again, and its item if there is only one.
-  std::vector<CommOperation> done_;
-  SingleItem single_;
+  KeptWorks works_;
 };
 
 }  // namespace xylem::comm

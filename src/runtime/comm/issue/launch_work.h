@@ -92,7 +92,6 @@ class LaunchWork {
   // Steps every queue once; see WorkQueue::step. kDone: all items are done.
   device::Progress step(bool collectivesToo, ItemObserver* observer);
   // Opens work that is a single item, for that to be run again by its executor; null if there are more items.
-  // Stepping the item instead of the work saves a tenth of a small collective's time.
   SingleItem openSingle();
   // The queues that have items left, and the one from openSingle().
   std::span<WorkQueue* const> open() const { return open_; }

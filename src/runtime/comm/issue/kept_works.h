@@ -1,0 +1,53 @@
+#pragma once
+// The works of a communicator's last few small groups. Programs repeat their groups, and often take turns with a few of them: a group
+// that differs from an earlier one by its buffers only is that one's work in new buffers, and needs no planning.
+//
+//   if (!works.again(operations)) schedule(operations, scheduling, works.work());
+//   while (works.step(observer) != device::Progress::kDone) ...
+//   works.keep(operations);
+//
+// One work is the current one: that of the group that is being issued.
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/comm/issue/launch_work.h"
+#include "runtime/comm/issue/operation.h"
+
+namespace xylem::comm {
+
+class KeptWorks {
+ public:
+  KeptWorks();
+
+  // Makes the kept work of such a group the current one, in the buffers of `operations`. False if there is none: then the current work is
+  // not kept, and the caller fills it.
+  bool again(std::span<const CommOperation> operations);
+  // Keeps the current work, which is done.
+  void keep(std::span<const CommOperation> operations);
+  void forget();
+  bool isKept() const { return !now().operations.empty(); }
+
+  LaunchWork& work() { return *now().work; }
+  // For a launch that takes the work and gives another one for it. The work must not be kept then.
+  std::unique_ptr<LaunchWork>& exchanged() { return now().work; }
+  device::Progress step(ItemObserver* observer);
+
+ private:
+  struct Kept {
+    std::unique_ptr<LaunchWork> work;
+    std::vector<CommOperation> operations;  // of the group; none: it is not kept
+    SingleItem single;                      // of kept work that has one item only
+  };
+  static constexpr std::size_t kMost = 4;
+  Kept& now() { return works_[now_]; }
+  const Kept& now() const { return works_[now_]; }
+
+  std::array<Kept, kMost> works_;
+  std::size_t now_ = 0;
+};
+
+}  // namespace xylem::comm
