@@ -18,7 +18,7 @@ constexpr std::uint64_t kRetryInterval = 64;
 constexpr std::uint64_t kSoon = 5;
 constexpr std::uint32_t kTimesSoon = 2;
 
-// Who looks at a descriptor just before it is written takes its line away from the rank that writes it, and both wait for the line twice.
+// A look at a descriptor just before it is written takes its line away from the rank that writes it, and both ranks wait for it twice.
 void letOthersPost() {
   constexpr int kPauses = 2;  // some ten nanoseconds each
   for (int i = 0; i < kPauses; ++i) device::pauseProcessor();
