@@ -1,11 +1,8 @@
 #include "runtime/collectives/direct_exchange.h"
 
-#include <utility>
-
 #include "core/copying.h"
 #include "core/error.h"
 #include "core/fault_point.h"
-#include "runtime/device/waiting.h"
 
 namespace xylem::collectives {
 namespace {
@@ -17,12 +14,6 @@ constexpr std::uint64_t kRetryInterval = 64;
 // that were timed, or after eight at most (TwoWays).
 constexpr std::uint64_t kSoon = 5;
 constexpr std::uint32_t kTimesSoon = 2;
-
-// A look at a descriptor just before it is written takes its line away from the rank that writes it, and both ranks wait for it twice.
-void letOthersPost() {
-  constexpr int kPauses = 2;  // some ten nanoseconds each
-  for (int i = 0; i < kPauses; ++i) device::pauseProcessor();
-}
 
 std::string textOf(const transport::Descriptor& descriptor) {
   if (descriptor.function == kBatchOfCollectives)
@@ -196,16 +187,16 @@ DirectExchange::Outcome DirectExchange::advance() {
       case Phase::kPost:
         if (!post()) return Outcome::kWouldBlock;
         if (way_ == Way::kStaged) staged_.keepOwn();
-        if (waitedBefore_ && isRooted(work_.function)) letOthersPost();
+        if (isRooted(work_.function)) look_.begin();
         meeting_.restart();
         phase_ = Phase::kMeet;
         break;
       case Phase::kMeet:
         if (!meet()) {
-          waits_ = true;
+          if (isRooted(work_.function)) look_.waits();
           return Outcome::kWouldBlock;
         }
-        waitedBefore_ = std::exchange(waits_, false);
+        if (isRooted(work_.function)) look_.arrived();
         if (way_ == Way::kStaged) return finishStage();
         if (way_ == Way::kRead) {
           phase_ = Phase::kWork;
@@ -301,7 +292,7 @@ bool DirectExchange::meet() {
   };
   return meeting_.meet(awaits, [this](int rank, const transport::Descriptor& theirs) {
     // If data goes one way, the next descriptor may be there already.
-    if (isRooted(work_.function) && !waits_) __builtin_prefetch(&meeting_.nextOf(rank));
+    if (isRooted(work_.function) && look_.othersAreAhead()) __builtin_prefetch(&meeting_.nextOf(rank));
     compare(rank, theirs);
     if (adapts_ && way_ != Way::kBatched && rank == teller_ && allSee())
       hear((theirs.flags & transport::Descriptor::kReadsNext) != 0);

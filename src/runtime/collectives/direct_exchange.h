@@ -30,6 +30,7 @@
 
 #include "runtime/collectives/batched_exchange.h"
 #include "runtime/collectives/direct_share.h"
+#include "runtime/collectives/first_look.h"
 #include "runtime/collectives/mapped_exchange.h"
 #include "runtime/collectives/meeting.h"
 #include "runtime/collectives/read_exchange.h"
@@ -114,8 +115,6 @@ class DirectExchange {
   DirectWork work_;
   Way way_ = Way::kStaged;
   Phase phase_ = Phase::kPost;
-  bool waits_ = false;         // for others to post, in this meeting
-  bool waitedBefore_ = false;  // in the one before
   bool alwaysStaged_ = false;        // `work_` is staged wherever buffers lie
   bool stagedIsPrepared_ = false;    // `staged_` knows `work_`
   bool suitsRead_ = false;           // `work_` can be read
@@ -128,6 +127,7 @@ class DirectExchange {
   bool unreadable_ = false;          // some rank cannot read another one's memory
   std::uint64_t stagedUnasked_ = 0;  // operations that were staged for that without asking again
   std::chrono::steady_clock::time_point begun_{};  // `work_`, if times_
+  FirstLook look_;
   StagedExchange staged_;
   MappedExchange mapped_;
   ReadExchange reading_;
