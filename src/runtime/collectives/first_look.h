@@ -30,7 +30,7 @@ class FirstLook {
 
  private:
   static constexpr int kPauses = 2;  // some ten nanoseconds each
-  static constexpr std::uint32_t kHeld = 16;
+  static constexpr std::uint32_t kHeld = 4;
 
   bool othersAreAhead_ = true;
   bool held_ = false;  // this time; or it had to wait

@@ -433,5 +433,23 @@ TEST(Corpus, EveryDescriptorIsTakenOrRefused) {
   EXPECT_GE(replayed.refused, 5);
 }
 
+TEST(FirstLook, IsHeldBackUntilOthersRunAhead) {
+  FirstLook look;
+  EXPECT_TRUE(look.othersAreAhead());
+  look.begin();
+  look.waits();
+  look.arrived();
+  EXPECT_FALSE(look.othersAreAhead());
+  // Only one look in four is not held back, and shows that the others are ahead.
+  for (int i = 0; i < 3; ++i) {
+    look.begin();
+    look.arrived();
+    EXPECT_FALSE(look.othersAreAhead());
+  }
+  look.begin();
+  look.arrived();
+  EXPECT_TRUE(look.othersAreAhead());
+}
+
 }  // namespace
 }  // namespace xylem::collectives
