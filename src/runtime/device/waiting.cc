@@ -8,7 +8,6 @@
 namespace xylem::device {
 namespace {
 
-constexpr std::chrono::milliseconds kStallInterval{1};
 constexpr std::uint32_t kYieldsPerClockRead = 16;
 
 }  // namespace
@@ -24,7 +23,9 @@ void pauseProcessor() {
 WaitPolicy chooseWaitPolicy(bool oversubscribed) {
   // A few microseconds. Longer spins gain nothing over yields, which cost a fraction of a microsecond if no
   // other thread wants the core, and lose much if one does.
-  return {.spins = oversubscribed ? 0 : 64};
+  if (!oversubscribed) return {.spins = 64};
+  // A check is some system calls: if hundreds of ranks waited and each checked every millisecond, that would be all that two cores do.
+  return {.spins = 0, .stallInterval = std::chrono::milliseconds(20)};
 }
 
 void Backoff::pause() {
@@ -46,13 +47,13 @@ void Backoff::watchClock() {
   if (!watching_) {
     watching_ = true;
     lastYield_ = now + policy_.yielding;
-    nextStall_ = now + kStallInterval;
+    nextStall_ = now + policy_.stallInterval;
     return;
   }
   sleeping_ = now >= lastYield_;
   if (now >= nextStall_) {
     stallDue_ = true;
-    nextStall_ = now + kStallInterval;
+    nextStall_ = now + policy_.stallInterval;
   }
 }
 

@@ -25,6 +25,7 @@ struct WaitPolicy {
   std::chrono::microseconds yielding{1000};  // how long the core is offered to other threads
   std::chrono::microseconds firstSleep{20};
   std::chrono::microseconds longestSleep{1000};
+  std::chrono::milliseconds stallInterval{1};  // from one check to the next one whether waiting makes sense
 };
 
 // Tells the processor that this thread spins.
@@ -45,7 +46,7 @@ class Backoff {
     sleep_ = policy_.firstSleep;
     watching_ = sleeping_ = false;
   }
-  // True about once per millisecond of waiting, from the second one on: time to check whether waiting makes
+  // True about once per WaitPolicy::stallInterval of waiting, from the second one on: time to check whether waiting makes
   // sense.
   bool takeStall() {
     const bool due = stallDue_;
