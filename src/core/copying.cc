@@ -15,7 +15,7 @@
 namespace xylem {
 namespace {
 
-// The C library copies this many bytes by vector instructions, and more by string instructions.
+// The C library copies this many bytes by vector instructions, more by string instructions.
 constexpr std::size_t kByVectors = std::size_t{2} << 10;
 
 #if defined(__SSE2__)
@@ -56,7 +56,7 @@ void copyBytes(std::byte* out, const std::byte* in, std::size_t bytes) {
   if (bytes != 0) std::memmove(out, in, bytes);
 }
 
-// The C library uses string instructions from 2 KiB on, and vectors for what lies before the first whole line and behind the last one.
+// The C library's copy has vectors write the first and the last bytes, and all of less than 2 KiB: these stores wait for their lines.
 void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes) {
 #if defined(XYLEM_COPIES_BY_STRINGS)
   constexpr std::size_t kLeast = std::size_t{1} << 10;

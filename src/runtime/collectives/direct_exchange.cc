@@ -77,6 +77,11 @@ std::size_t DirectExchange::kindOf(const DirectWork& work) const {
   return (work.function == Function::kReduce ? ranks : 0) + static_cast<std::size_t>(work.root);
 }
 
+bool DirectExchange::isBrought() const {
+  const bool isRoot = meeting_.rank() == work_.root;
+  return way_ != Way::kBatched && isRooted(work_.function) && isRoot == (work_.function == Function::kReduce);
+}
+
 // A rank that only brings data does not know how long the others take.
 int DirectExchange::tellerOf(const DirectWork& work) const {
   if (work.function == Function::kReduce) return work.root;
@@ -187,16 +192,16 @@ DirectExchange::Outcome DirectExchange::advance() {
       case Phase::kPost:
         if (!post()) return Outcome::kWouldBlock;
         if (way_ == Way::kStaged) staged_.keepOwn();
-        if (isRooted(work_.function)) look_.begin();
+        if (isBrought()) look_.begin();
         meeting_.restart();
         phase_ = Phase::kMeet;
         break;
       case Phase::kMeet:
         if (!meet()) {
-          if (isRooted(work_.function)) look_.waits();
+          if (isBrought()) look_.waits();
           return Outcome::kWouldBlock;
         }
-        if (isRooted(work_.function)) look_.arrived();
+        if (isBrought()) look_.arrived();
         if (way_ == Way::kStaged) return finishStage();
         if (way_ == Way::kRead) {
           phase_ = Phase::kWork;

@@ -85,6 +85,8 @@ class DirectExchange {
   };
   std::size_t kindOf(const DirectWork& work) const;
   int tellerOf(const DirectWork& work) const;
+  // Whether data goes one way, and this rank is one that it is brought to.
+  bool isBrought() const;
   Told& told() {
     return told_[kind_ * transport::WaysBySize::kSizes + transport::WaysBySize::indexOf(blockBytes(work_))];
   }

@@ -4,7 +4,7 @@
 // later from then on. Once in kHeld times it looks at once, to see whether the others run ahead.
 //
 //   look.begin();
-//   if (!arrived()) look.waits();
+//   while (!posted()) look.waits();
 //   look.arrived();
 
 #include <cstdint>

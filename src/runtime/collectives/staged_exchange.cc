@@ -28,16 +28,16 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   rank_ = rank;
   ranks_ = ranks;
   shares_ = sharesWork(work.function, blockBytes(work), ranks);
-  blocks_ = sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
+  const std::size_t blocks =
+      sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
   const std::size_t block = blockBytes(work);
   const bool oneWay = isRooted(work.function) && !shares_ && block <= kMostInSmallPieces;
   const std::size_t most =
       oneWay ? std::min(mostStaged_, std::clamp(block / 4, leastPiece(block), transport::kOneWayStagingBytes))
              : mostStaged_;
   maxPiece_ = work.count;
-  if (block * blocks_ > most) maxPiece_ = most / blocks_ / kLine * kLine / work.reduction.elementBytes;
-  stagingBytes_ = bytes(maxPiece_) * blocks_;
-  staging_ = transport::stagingFor(stagingBytes_, oneWay);
+  if (block * blocks > most) maxPiece_ = most / blocks / kLine * kLine / work.reduction.elementBytes;
+  staging_ = transport::stagingFor(bytes(maxPiece_) * blocks, oneWay);
   staged_.resize(static_cast<std::size_t>(ranks));
   factors_.resize(static_cast<std::size_t>(ranks));
   if (reduces(work.function)) std::fill(factors_.begin(), factors_.end(), work.reduction.factor);

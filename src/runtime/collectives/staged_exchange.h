@@ -113,11 +113,9 @@ class StagedExchange {
   int rank_ = 0, ranks_ = 1;
   bool shares_ = false;  // each rank reduces its share
   transport::StagingKind staging_ = transport::StagingKind::kInline;
-  std::size_t blocks_ = 1;        // that a piece has for other ranks
-  std::size_t stagingBytes_ = 0;  // the most that a rank writes into its staging area at once
-  std::size_t maxPiece_ = 0;      // elements
-  std::size_t done_ = 0;          // elements
-  bool collecting_ = false;       // the second stage of a piece
+  std::size_t maxPiece_ = 0;  // elements
+  std::size_t done_ = 0;      // elements
+  bool collecting_ = false;   // the second stage of a piece
   bool through_ = true;
   std::vector<const std::byte*> staged_;  // by rank: staging areas of the ranks that this one awaits
   std::vector<Factor> factors_;           // by rank

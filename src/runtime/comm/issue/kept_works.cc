@@ -14,10 +14,6 @@ bool sameButBuffers(const CommOperation& a, const CommOperation& b) {
 
 }  // namespace
 
-KeptWorks::KeptWorks() {
-  for (Kept& kept : works_) kept.work = std::make_unique<LaunchWork>();
-}
-
 bool KeptWorks::again(std::span<const CommOperation> operations) {
   for (std::size_t tried = 0; tried < kMost; ++tried) {
     const std::size_t i = (now_ + tried) % kMost;

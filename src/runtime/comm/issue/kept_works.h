@@ -21,8 +21,6 @@ namespace xylem::comm {
 
 class KeptWorks {
  public:
-  KeptWorks();
-
   // Makes the kept work of such a group the current one, in the buffers of `operations`. False if there is none: then the current work is
   // not kept, and the caller fills it.
   bool again(std::span<const CommOperation> operations);
@@ -38,7 +36,7 @@ class KeptWorks {
 
  private:
   struct Kept {
-    std::unique_ptr<LaunchWork> work;
+    std::unique_ptr<LaunchWork> work = std::make_unique<LaunchWork>();
     std::vector<CommOperation> operations;  // of the group; none: it is not kept
     SingleItem single;                      // of kept work that has one item only
   };

@@ -9,7 +9,7 @@
 //
 // Operations are numbered from 1, alike on all ranks. The descriptor of operation s takes the slot of
 // operation s - kMailboxSlots, so no rank posts s before all others have left that operation. Staged data
-// works the same way, but there are fewer large staging areas, so that they stay in the caches: operation s
+// works the same way, but there are fewer areas of most kinds, so that they stay in the caches: operation s
 // takes the area of operation s - areasOf(staging).
 //
 // A rank that gives up withdraws its mailbox. Its buffers belong to it alone again once no other rank is
@@ -25,7 +25,7 @@
 
 namespace xylem::transport {
 
-// A root that runs ahead looks how far the others are once in half as many operations, which is a transfer of a line each time.
+// A root may run this many operations ahead. Once per half of them it loads how far the others are, which is the transfer of a line.
 constexpr std::size_t kMailboxSlots = 32;
 // Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of five kinds.
 constexpr std::size_t kInlineBytes = 32;
