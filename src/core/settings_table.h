@@ -14,7 +14,8 @@ X(kTopoDumpFile, "NCCL_TOPO_DUMP_FILE", kPath, 0, 0, "", "write the detected top
 X(kTopoDumpFileRank, "NCCL_TOPO_DUMP_FILE_RANK", kInteger, 0, 1 << 30, "0", "the rank that writes it")
 X(kHostId, "NCCL_HOSTID", kText, 0, 0, "", "text that identifies this host in place of its name and boot id")
 X(kIbDisable, "NCCL_IB_DISABLE", kInteger, 0, 1, "0", "1: no RDMA devices; interfaces are used instead")
-X(kIbHca, "NCCL_IB_HCA", kList, 0, 0, "", "RDMA devices to use: prefixes, =exact[:port[:rail[:plane]]], ^excluded")
+X(kIbHca, "NCCL_IB_HCA", kList, 0, 0, "",
+  "RDMA devices to use: prefixes, =exact[:port[:rail[:plane]]], ^excluded")
 X(kIbDevicePciOrder, "NCCL_IB_DEVICE_PCI_ORDER", kInteger, 0, 1, "1",
   "0: network cards count as the kernel found them, not by PCI bus id (from 2.29 on)")
 X(kIbMergeVfs, "NCCL_IB_MERGE_VFS", kInteger, 0, 1, "1",
@@ -22,7 +23,8 @@ X(kIbMergeVfs, "NCCL_IB_MERGE_VFS", kInteger, 0, 1, "1",
 X(kIbMergeNics, "NCCL_IB_MERGE_NICS", kInteger, 0, 1, "1",
   "0: RDMA devices cannot be merged into virtual ones; before 2.26 a job that tries to fails")
 X(kIbDataDirect, "NCCL_IB_DATA_DIRECT", kInteger, 0, 2, "1",
-  "1: a card with a data-direct PCI device is described there alone; 2: at both places; 0: at its own (from 2.27 on)")
+  "1: a card with a data-direct PCI device is described there alone; 2: at both places; 0: at its own (from "
+  "2.27 on)")
 X(kIbQueryPortSpeed, "NCCL_IB_QUERY_PORT_SPEED", kInteger, 0, 1, "1",
   "0: the speed of an RDMA port is its nominal one, not what the verbs library tells (from 2.30 on)")
 X(kNetMergeLevel, "NCCL_NET_MERGE_LEVEL", kText, 0, 0, "PORT",
@@ -57,9 +59,11 @@ X(kPxnC2c, "NCCL_PXN_C2C", kInteger, -2, 1, "-2",
 X(kNetDevsPolicy, "NCCL_NETDEVS_POLICY", kText, 0, 0, "AUTO",
   "NICs of a GPU: AUTO shares those nearest, ALL takes them all, MAX:N up to N (from 2.28 on)")
 X(kMnnvlEnable, "NCCL_MNNVL_ENABLE", kInteger, 0, 2, "2",
-  "0: hosts of one NVLink domain are planned for one by one; 1: together; 2: together if there is P2P (before 2.27: as 1)")
+  "0: hosts of one NVLink domain are planned for one by one; 1: together; 2: together if there is P2P "
+  "(before 2.27: as 1)")
 X(kMnnvlCliqueId, "NCCL_MNNVL_CLIQUE_ID", kInteger, -2, 0x7fffffff, "-1",
-  "-2: hosts of an NVLink domain are planned for together within a rack only (from 2.28 on); -1: within the domain")
+  "-2: hosts of an NVLink domain are planned for together within a rack only (from 2.28 on); -1: within the "
+  "domain")
 X(kMnnvlScatterNets, "NCCL_MNNVL_SCATTER_NETS_ENABLE", kInteger, 0, 1, "1",
   "0: try NICs GPU after GPU in a graph of several hosts (from 2.27 on)")
 X(kMnnvlRailPerHost, "NCCL_MNNVL_RAIL_PER_HOST", kInteger, 0, 1, "0",
@@ -188,16 +192,22 @@ X(kTimeout, "XYLEM_TIMEOUT", kInteger, 1, 86400, "60", "seconds to wait for othe
 X(kDirect, "XYLEM_DIRECT", kInteger, 0, 1, "1",
   "1: ranks of one host reach into each other's buffers in one exchange where they can; 0: rings and trees "
   "only")
+X(kPxn, "XYLEM_PXN", kInteger, 0, 1, "0",
+  "1: ranks on host devices, too, send through the network device of another rank of the host where the plan "
+  "has it (PXN); 0: they "
+  "use that device themselves")
 X(kOperationTimeout, "XYLEM_OPERATION_TIMEOUT", kInteger, 0, 86400, "0",
   "seconds without any progress after which an operation fails; 0: it waits, and the log says for whom")
 X(kCheck, "XYLEM_CHECK", kInteger, 0, 1, "0",
-  "1 on any rank: ranks compare their calls before data moves, sends with receives; on GPUs collectives, meanwhile")
+  "1 on any rank: ranks compare their calls before data moves, sends with receives; on GPUs collectives, "
+  "meanwhile")
 X(kDumpSignal, "XYLEM_DUMP_SIGNAL", kInteger, 0, 64, "0",
   "on this signal a process writes what its communicators did last (12: SIGUSR2); 0: none")
 X(kStoppedTimeout, "XYLEM_STOPPED_TIMEOUT", kInteger, 0, 86400, "1",
   "seconds after which a rank of this host that is stopped (SIGSTOP) counts as failed; 0: never")
 X(kDevice, "XYLEM_DEVICE", kText, 0, 0, "auto",
-  "what ranks run on: host; gpu, the current device of CUDA; auto: gpu if the program has a context of NVIDIA's driver")
+  "what ranks run on: host; gpu, the current device of CUDA; auto: gpu if the program has a context of "
+  "NVIDIA's driver")
 X(kHostDevices, "XYLEM_HOST_DEVICES", kInteger, 0, 4096, "0",
   "host devices of this machine; 0: one per core, or per local rank")
 

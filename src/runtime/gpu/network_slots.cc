@@ -1,6 +1,7 @@
 #include "runtime/gpu/network_slots.h"
 
 #include <cstdint>
+#include <cstring>
 
 #include "runtime/transport/net/network.h"
 
@@ -26,6 +27,48 @@ std::shared_ptr<std::byte> NetworkSlots::allocate(std::size_t bytes) {
   std::byte* const begin = memory->data();
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   return {memory, begin + (wholePages(address) - address)};
+}
+
+std::shared_ptr<std::byte> NetworkSlots::allocateShared(std::size_t bytes, transport::DeviceHandle& handle) {
+  const auto memory = makeSharedMemory(gpu_, wholePages(bytes) + kPage, "a queue over the network");
+  const auto address = reinterpret_cast<std::uintptr_t>(memory->data());
+  MemoryHandle driver{};
+  {
+    const EnteredDevice entered(gpu_);
+    if (gpu_.driver().exportMemory(memory->data(), &driver) != kDone) return nullptr;
+  }
+  static_assert(sizeof driver == sizeof handle.driver);
+  std::memcpy(handle.driver.data(), &driver, sizeof driver);
+  handle.process = process_;
+  handle.address = address;
+  handle.offset = wholePages(address) - address;
+  handle.device = gpu_.device();
+  return {memory, memory->data() + handle.offset};
+}
+
+std::shared_ptr<std::byte> NetworkSlots::reach(const transport::DeviceHandle& handle) {
+  std::shared_ptr<std::byte> memory = handle.process == process_ ? reachHere(handle) : reachElsewhere(handle);
+  if (memory == nullptr)
+    log_->info(
+        Subsystem::kNet,
+        "rank {}, GPU {}: does not reach the memory of the GPU beside the network device (GPU {} of its "
+        "process); a queue has its slots in memory of the host",
+        gpu_.rank(), gpu_.device(), handle.device);
+  return memory;
+}
+
+std::shared_ptr<std::byte> NetworkSlots::reachHere(const transport::DeviceHandle& handle) {
+  const EnteredDevice entered(gpu_);
+  if (handle.device != gpu_.device() && gpu_.driver().reachPeer(handle.device) != kDone) return nullptr;
+  const std::shared_ptr<GpuMemory> memory = sharedMemoryAt(handle.address);
+  return memory == nullptr ? nullptr : std::shared_ptr<std::byte>(memory, memory->data() + handle.offset);
+}
+
+std::shared_ptr<std::byte> NetworkSlots::reachElsewhere(const transport::DeviceHandle& handle) {
+  MemoryHandle driver{};
+  std::memcpy(&driver, handle.driver.data(), sizeof driver);
+  const std::shared_ptr<std::byte> memory = importedMemory(gpu_, driver);
+  return memory == nullptr ? nullptr : std::shared_ptr<std::byte>(memory, memory.get() + handle.offset);
 }
 
 FileDescriptor NetworkSlots::dmaBufOf(std::byte* memory, std::size_t bytes) {

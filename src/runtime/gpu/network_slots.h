@@ -15,19 +15,26 @@ namespace xylem::gpu {
 
 class NetworkSlots final : public transport::DeviceMemory {
  public:
-  // `gpu` has to live as long as this object; what was allocated may live longer.
-  NetworkSlots(const GpuContext& gpu, const Settings& settings, std::shared_ptr<const Logger> log)
-      : gpu_(gpu), log_(std::move(log)), pointers_(pointersOf(gpu.facts(), settings)) {}
+  // `gpu` has to live as long as this object; what was allocated may live longer. `process`: transport::Peer::process.
+  NetworkSlots(const GpuContext& gpu, const Settings& settings, std::shared_ptr<const Logger> log,
+               std::uint64_t process = 0)
+      : gpu_(gpu), log_(std::move(log)), pointers_(pointersOf(gpu.facts(), settings)), process_(process) {}
   static unsigned pointersOf(const DeviceFacts& gpu, const Settings& settings);
 
   unsigned pointers() const override { return pointers_; }
   std::shared_ptr<std::byte> allocate(std::size_t bytes) override;
+  std::shared_ptr<std::byte> allocateShared(std::size_t bytes, transport::DeviceHandle& handle) override;
+  std::shared_ptr<std::byte> reach(const transport::DeviceHandle& handle) override;
   FileDescriptor dmaBufOf(std::byte* memory, std::size_t bytes) override;
 
  private:
+  std::shared_ptr<std::byte> reachHere(const transport::DeviceHandle& handle);
+  std::shared_ptr<std::byte> reachElsewhere(const transport::DeviceHandle& handle);
+
   const GpuContext& gpu_;
   const std::shared_ptr<const Logger> log_;
   const unsigned pointers_;
+  const std::uint64_t process_;
 };
 
 }  // namespace xylem::gpu

@@ -128,12 +128,13 @@ void ProfiledQueues::beginAt(End& end, ProfiledPart part, bool sends) {
   if (end.pump() == nullptr || part.steps == 0 || !profiler_.listensToProxy()) return;
   part.peer = end.peer();
   part.sends = sends;
-  std::unique_ptr<ProfiledQueue>& queue = queues_[&end];
-  if (!queue) {
-    queue = std::make_unique<ProfiledQueue>(profiler_, mutex_, end.control(), sends);
-    end.pump()->observe(*queue);
+  auto queue = queues_.find(&end);
+  if (queue == queues_.end()) {
+    auto made = std::make_unique<ProfiledQueue>(profiler_, mutex_, end.control(), sends);
+    if (!end.pump()->observe(*made)) return;
+    queue = queues_.emplace(&end, std::move(made)).first;
   }
-  queue->begin(part, end.nextStep());
+  queue->second->begin(part, end.nextStep());
 }
 
 void ProfiledQueues::begin(transport::SendEnd& end, ProfiledPart part) { beginAt(end, part, true); }

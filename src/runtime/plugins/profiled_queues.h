@@ -84,7 +84,8 @@ class ProfiledQueues {
   // know.
   void* enter(void* call, int channel, std::uint64_t time);
   void leave(void* work, std::uint64_t time);
-  // The next part.steps steps of the end belong to the call. Does nothing if the end is not on a network.
+  // The next part.steps steps of the end belong to the call. Does nothing if the end is not on a network, or another rank's thread
+  // moves its steps.
   void begin(transport::SendEnd& end, ProfiledPart part);
   void begin(transport::RecvEnd& end, ProfiledPart part);
   void read(transport::RecvEnd& end);

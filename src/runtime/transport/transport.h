@@ -36,7 +36,8 @@ struct Viability {
 };
 
 // Purposes tell the connections of a pair of ranks apart.
-constexpr std::uint32_t kForCollectives = 0, kForTransfers = 1, kForMailboxes = 2, kForChecks = 3;
+constexpr std::uint32_t kForCollectives = 0, kForTransfers = 1, kForMailboxes = 2, kForChecks = 3,
+                        kForProxies = 4;
 
 // The network device at this rank's end of a queue; only the network transport uses it.
 struct QueueNic {
@@ -46,6 +47,8 @@ struct QueueNic {
   // before the GPU may read it.
   bool gdr = false;
   bool flush = false;
+  // The rank of this host whose proxy thread uses the device for what is sent, and whose GPU `gdr` is about then; -1: this rank.
+  int proxy = -1;
 };
 
 // Queues wanted between this rank and `peer`.

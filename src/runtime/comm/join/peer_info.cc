@@ -72,6 +72,7 @@ PeerInfo describePeer(const Settings& settings, int rank, int device, std::uint6
   info.rules = rules::versionNumber(rules::rulesOf(settings)->version);
   info.direct = gpu != 0 ? Direct::kNothing : directOf(settings);
   info.checked = settings.integer(Setting::kCheck);
+  info.usesProxies = gpu != 0 ? 1 : settings.integer(Setting::kPxn);
   return info;
 }
 

@@ -2,25 +2,28 @@
 
 #include <array>
 
+#include "runtime/comm/join/rank_network.h"
 #include "runtime/transport/local/local_transport.h"
 #include "runtime/transport/net/net_transport.h"
-#include "runtime/transport/net/proxy.h"
 
 namespace xylem::comm {
 
-// Members are destroyed in reverse order: a transport before its network, the proxy after both.
+// Members are destroyed in reverse order: the transports before the network.
 struct Transports::Members {
-  Members(const TransportBasics& basics, std::unique_ptr<transport::Network> through,
-          const Settings& settings, const Logger& log)
-      : network(std::move(through)),
-        sessions(std::make_shared<transport::PeerSessions>(sessionOptions(basics, *network, settings), log)),
+  Members(const TransportBasics& basics, std::unique_ptr<transport::Network> opened, const Settings& settings,
+          const std::shared_ptr<const Logger>& log)
+      : network(std::make_unique<RankNetwork>(
+            std::move(opened), transport::netStepBytesFor(basics.bufferBytes), basics.device, log)),
+        sessions(std::make_shared<transport::PeerSessions>(
+            sessionOptions(basics, *network->network, settings), *log)),
         p2p(sessions, basics.bufferBytes, basics.copies, basics.tell),
         shm(sessions, basics.bufferBytes),
         net(sessions,
             {.stepBytes = transport::netStepBytesFor(basics.bufferBytes),
              .silence = std::chrono::seconds(settings.integer(Setting::kPeerTimeout)),
-             .device = basics.device},
-            *network, proxy) {}
+             .device = basics.device,
+             .proxies = &network->ranks},
+            *network->network, network->proxy) {}
 
   static transport::SessionOptions sessionOptions(const TransportBasics& basics,
                                                   const transport::Network& network,
@@ -32,8 +35,7 @@ struct Transports::Members {
     return options;
   }
 
-  transport::Proxy proxy;
-  std::unique_ptr<transport::Network> network;
+  std::unique_ptr<RankNetwork> network;
   std::shared_ptr<transport::PeerSessions> sessions;
   transport::P2pTransport p2p;
   transport::ShmTransport shm;
@@ -41,12 +43,25 @@ struct Transports::Members {
 };
 
 Transports::Transports(const TransportBasics& basics, std::unique_ptr<transport::Network> network,
-                       const Settings& settings, const Logger& log)
+                       const Settings& settings, const std::shared_ptr<const Logger>& log)
     : rank_(basics.rank), members_(std::make_unique<Members>(basics, std::move(network), settings, log)) {}
 
-Transports::~Transports() = default;
+Transports::~Transports() {
+  std::unique_ptr<RankNetwork> network = std::move(members_->network);
+  members_.reset();
+  endWhenUnused(std::move(network));
+}
 
-transport::Engine& Transports::engine() { return members_->proxy; }
+transport::Engine& Transports::engine() { return members_->network->proxy; }
+
+std::vector<transport::Connection*> Transports::openProxies(std::span<const ProxyPartner> partners) {
+  transport::ProxyRanks& ranks = members_->network->ranks;
+  std::vector<transport::Connection*> opened;
+  for (const auto& [rank, queues] : partners)
+    opened.push_back(&ranks.open(peers_[static_cast<std::size_t>(rank)], *members_->sessions, queues));
+  ranks.serve();
+  return opened;
+}
 
 void Transports::announce(transport::Peer& self) { members_->sessions->announce(self); }
 
@@ -77,6 +92,10 @@ transport::QueueNic nicOf(const connect::NetChoice& choice, const plan::Plan& pl
   const connect::NetChoice::DirectAccess access = choice.directAccess(rank, end.net, direction);
   nic.gdr = access.gdr;
   nic.flush = access.flush && direction == paths::Direction::kReceive;
+  if (direction == paths::Direction::kSend && end.proxy != rank) {
+    nic.proxy = end.proxy;
+    nic.gdr = end.gdr;
+  }
   return nic;
 }
 

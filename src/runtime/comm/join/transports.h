@@ -9,6 +9,7 @@
 //   auto connection = transports.open(chosen, request);
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "core/settings.h"
 #include "planner/connect/net_choice.h"
 #include "planner/plan/plan.h"
+#include "runtime/comm/join/proxies.h"
 #include "runtime/sockets/secret.h"
 #include "runtime/sockets/socket_address.h"
 #include "runtime/transport/choices/copy_choices.h"
@@ -47,7 +49,8 @@ struct TransportBasics {
 class Transports {
  public:
   Transports(const TransportBasics& basics, std::unique_ptr<transport::Network> network,
-             const Settings& settings, const Logger& log);
+             const Settings& settings, const std::shared_ptr<const Logger>& log);
+  // Leaves the network to other ranks of the host if they still need it (rank_network.h).
   ~Transports();
   Transports(const Transports&) = delete;
   Transports& operator=(const Transports&) = delete;
@@ -55,7 +58,11 @@ class Transports {
   void announce(transport::Peer& self);
   void know(std::vector<transport::Peer> peers) { peers_ = std::move(peers); }
 
-  // The proxy, which moves the data of network queues; it ends with the transports.
+  // Starts to connect to the ranks of this host that send through each other's network devices; they start it, too. Returns the
+  // connections.
+  std::vector<transport::Connection*> openProxies(std::span<const ProxyPartner> partners);
+
+  // The proxy, which moves the data of network queues.
   transport::Engine& engine();
   // The sessions with all peers, which the transports share.
   transport::PeerSessions& sessions();

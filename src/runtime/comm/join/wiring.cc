@@ -7,6 +7,7 @@
 #include "core/number_ranges.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/join/join_log.h"
+#include "runtime/comm/join/proxies.h"
 
 namespace xylem::comm {
 namespace {
@@ -30,7 +31,7 @@ std::unique_ptr<Transports> openTransports(bootstrap::Bootstrap& bootstrap, cons
   auto transports = std::make_unique<Transports>(
       TransportBasics{roster.rank, bootstrap.secret(), roster.bufferBytes(), bootstrap.interface(),
                       plan.copies.choices, changes.teller(), device},
-      std::move(network), request.settings, *request.log);
+      std::move(network), request.settings, request.log);
   transports->announce(mine.peer);
   std::vector<transport::Peer> peers;
   std::vector<NetworkName> networks;
@@ -159,11 +160,15 @@ Wiring::Wiring(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoste
                const CommPlan& plan, const JoinRequest& request, PeerWatch& watch, CopyChanges& changes,
                const gpu::GpuContext* gpu)
     : stepBytes_(transport::stepBytesFor(roster.bufferBytes())),
-      slots_(gpu != nullptr ? std::make_unique<gpu::NetworkSlots>(*gpu, request.settings, request.log)
+      slots_(gpu != nullptr ? std::make_unique<gpu::NetworkSlots>(*gpu, request.settings, request.log,
+                                                                  roster.self().peer.process)
                             : nullptr),
       transports_(
           steps.run(InitPart::kAllGathers, "exchanging addresses",
                     [&] { return openTransports(bootstrap, roster, plan, request, changes, slots_.get()); })),
+      proxies_(steps.run(
+          InitPart::kConnections, "opening connections to proxies",
+          [&] { return transports_->openProxies(proxyPartners(plan, roster.peers, roster.rank)); })),
       collectives_(steps.run(InitPart::kConnections, "opening connections", [&] {
         return openConnections(*transports_, plan, roster.rank, *request.log);
       })) {
@@ -178,6 +183,8 @@ Wiring::Wiring(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoste
       for (transport::Connection* connection : checkRing_->connections()) all.push_back(connection);
     }
     for (transport::Connection* connection : all) watch.add(*connection);
+    // Not watched: a rank's proxy may stay when the rank has left.
+    all.insert(all.end(), proxies_.begin(), proxies_.end());
     connectQueues(bootstrap, all, request.settings);
   });
   // From here on a failure goes over the connections, too: some ranks may be through with joining.
@@ -199,7 +206,7 @@ Wiring::Wiring(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoste
 plugins::Profiling* Wiring::observe(std::unique_ptr<plugins::Profiler> profiler) {
   if (!profiler) return nullptr;
   profiling_.emplace(std::move(profiler));
-  transports_->engine().observe(profiling_->engine);
+  transports_->engine().observe(&profiling_->engine);
   return &*profiling_;
 }
 

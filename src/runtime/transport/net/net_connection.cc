@@ -18,8 +18,8 @@ NetConnection::NetConnection(const ConnectionRequest& request, const Peer& peer,
       request_(request),
       lower_(sessions.rank() < request.peer),
       context_(std::move(context)),
-      sendEnds_(optionsOf(request.sends)),
-      receiveEnds_(optionsOf(request.receives)),
+      sendEnds_(optionsOf(request.sends, QueueUse::kSend)),
+      receiveEnds_(optionsOf(request.receives, QueueUse::kReceive)),
       channel_(sessions.with(peer), {request.purpose, ChannelKind::kNet}) {
   if (sessions.isLocal(peer)) return;
   own_ = sessions.address();
@@ -56,19 +56,27 @@ bool NetConnection::advance() {
 }
 
 // The description of the machine may promise more than the network can do.
-NetEndOptions NetConnection::optionsOf(const QueueNic& nic) const {
+NetEndOptions NetConnection::optionsOf(const QueueNic& nic, QueueUse use) const {
   NetEndOptions end{.device = std::max(nic.device, 0) % context_->network->deviceCount()};
   const NetProperties properties = context_->network->properties(end.device);
+  const bool takesGpus =
+      context_->device != nullptr && (properties.pointers & context_->device->pointers()) != 0;
+  const bool proxied =
+      use == QueueUse::kSend && context_->proxies != nullptr && context_->proxies->find(nic.proxy) != nullptr;
+  if (proxied) {
+    end.proxy = nic.proxy;
+    end.gdr = nic.gdr && takesGpus;
+    return end;
+  }
   end.pointers = properties.pointers;
   end.flush = nic.flush || properties.forceFlush;
-  end.gdr = nic.gdr && context_->device != nullptr && (!end.flush || properties.flushes) &&
-            (properties.pointers & context_->device->pointers()) != 0;
+  end.gdr = nic.gdr && nic.proxy < 0 && takesGpus && (!end.flush || properties.flushes);
   return end;
 }
 
-std::vector<NetEndOptions> NetConnection::optionsOf(std::span<const QueueNic> nics) const {
+std::vector<NetEndOptions> NetConnection::optionsOf(std::span<const QueueNic> nics, QueueUse use) const {
   std::vector<NetEndOptions> ends;
-  for (const QueueNic& nic : nics) ends.push_back(optionsOf(nic));
+  for (const QueueNic& nic : nics) ends.push_back(optionsOf(nic, use));
   return ends;
 }
 
@@ -80,7 +88,8 @@ NetQueueMemory NetConnection::memoryOf(const NetEndOptions& end) const {
 bool NetConnection::pairsQueues() const {
   for (std::size_t i = 0; i < std::min(sendEnds_.size(), receiveEnds_.size()); ++i) {
     const int device = sendEnds_[i].device;
-    if (device != receiveEnds_[i].device || !context_->network->properties(device).bidirectional)
+    if (sendEnds_[i].proxy >= 0 || device != receiveEnds_[i].device ||
+        !context_->network->properties(device).bidirectional)
       return false;
   }
   return true;
@@ -154,11 +163,10 @@ bool NetConnection::readOffer() {
   const std::vector<NetHandle>& handles = offer.handles;
   if (offer.pairsQueues && pairsQueues()) paired_ = std::min(handles.size(), receives_.size());
   for (std::size_t i = 0; i < handles.size(); ++i) {
-    const NetEndOptions& end = sendEnds_[i];
-    sends_.push_back({end, memoryOf(end), {}, {}});
-    if (waitsForReverseLink(i)) continue;
+    sends_.push_back(sendQueueOf(sendEnds_[i], handles[i]));
+    if (waitsForReverseLink(i) || sends_[i].proxied) continue;
     try {
-      sends_.back().connector = context_->network->call(end.device, handles[i]);
+      sends_[i].connector = context_->network->call(sendEnds_[i].device, handles[i]);
     } catch (const Error& error) {
       throw Error(error.code(), "rank {}: {}", peer(), error.what());
     }
@@ -166,6 +174,19 @@ bool NetConnection::readOffer() {
   }
   monitorPaths(offer.addresses);
   return true;
+}
+
+NetSendQueue NetConnection::sendQueueOf(const NetEndOptions& end, const NetHandle& handle) const {
+  if (end.proxy < 0) return {end, memoryOf(end)};
+  auto proxied = std::make_unique<ProxiedQueue>(*context_->proxies->find(end.proxy),
+                                                ProxyRequest{.receiver = peer(),
+                                                             .device = end.device,
+                                                             .gdr = end.gdr,
+                                                             .stepBytes = context_->stepBytes,
+                                                             .handle = handle},
+                                                context_->device);
+  NetQueueMemory memory(proxied->queue());
+  return {.options = end, .memory = std::move(memory), .proxied = std::move(proxied)};
 }
 
 void NetConnection::begin(NetSendQueue& queue, std::unique_ptr<NetSender> link) {
@@ -204,9 +225,11 @@ bool NetConnection::join() {
   } catch (const Error& error) {
     throw Error(error.code(), "rank {}: {}", peer(), error.what());
   }
-  const auto joined = [](const auto& queue) { return queue.pump != nullptr; };
-  if (std::all_of(sends_.begin(), sends_.end(), joined) &&
-      std::all_of(receives_.begin(), receives_.end(), joined))
+  const bool sending = std::all_of(sends_.begin(), sends_.end(), [](const NetSendQueue& queue) {
+    return queue.proxied ? queue.proxied->connected() : queue.pump != nullptr;
+  });
+  if (sending && std::all_of(receives_.begin(), receives_.end(),
+                             [](const NetReceiveQueue& queue) { return queue.pump != nullptr; }))
     return true;
   // Read the peer's messages meanwhile: it may abort or leave.
   const PeerState state = listen().state;
@@ -220,6 +243,11 @@ bool NetConnection::join() {
 void NetConnection::makeEnds() {
   for (NetSendQueue& queue : sends_) {
     queue.connector.reset();
+    if (queue.proxied) {
+      senders_.push_back(
+          std::make_unique<SendEnd>(peer(), queue.proxied->queue(), nullptr, queue.proxied.get()));
+      continue;
+    }
     // Users' buffers are not registered with the network.
     const bool refers = !context_->network->properties(queue.options.device).needsRegistration;
     senders_.push_back(std::make_unique<SendEnd>(peer(), queue.memory.queue(), refers ? &memory_ : nullptr,
@@ -236,7 +264,11 @@ void NetConnection::makeEnds() {
 std::string NetConnection::via(QueueUse use, int queue) const {
   const NetEndOptions& end =
       (use == QueueUse::kSend ? sendEnds_ : receiveEnds_).at(static_cast<std::size_t>(queue));
-  return fmt::format("NET/{}/{}{}", context_->network->name(), end.device, end.gdr ? "/GDRDMA" : "");
+  // A proxied queue gets other slots if this rank's GPU does not reach the proxy rank's.
+  const bool direct =
+      end.gdr && (end.proxy < 0 || !ready() || sends_[static_cast<std::size_t>(queue)].proxied->onDevice());
+  const std::string proxy = end.proxy < 0 ? "" : fmt::format("({})", end.proxy);
+  return fmt::format("NET/{}/{}{}{}", context_->network->name(), end.device, proxy, direct ? "/GDRDMA" : "");
 }
 
 // The state of the peer as far as the queues and paths show it, if the peer itself has not reported an end.
@@ -263,7 +295,11 @@ PeerNews NetConnection::newsOfQueues() {
     const Error* loss = pump != nullptr ? pump->loss() : nullptr;
     if (loss != nullptr) last_ = {PeerState::kLost, -1, loss->what()};
   };
-  for (const NetSendQueue& queue : sends_) checkLoss(queue.pump.get());
+  for (const NetSendQueue& queue : sends_) {
+    checkLoss(queue.pump.get());
+    if (!queue.proxied) continue;
+    if (PeerNews news = queue.proxied->news(); news.state != PeerState::kThere) last_ = std::move(news);
+  }
   for (const NetReceiveQueue& queue : receives_) checkLoss(queue.pump.get());
   return last_;
 }
@@ -291,7 +327,8 @@ PeerNews NetConnection::listen() {
 // The network may be sending from users' buffers.
 void NetConnection::withdraw() noexcept {
   if (phase_ != Phase::kReady) return;
-  for (const NetSendQueue& queue : sends_) queue.pump->releaseUserBuffers();
+  for (const NetSendQueue& queue : sends_)
+    if (queue.pump) queue.pump->releaseUserBuffers();
 }
 
 // Drives the sending queues. Returns whether the network has taken all steps; if not, adds the descriptors
@@ -299,6 +336,11 @@ void NetConnection::withdraw() noexcept {
 bool NetConnection::flushed(std::vector<pollfd>& fds) {
   bool all = true;
   for (NetSendQueue& queue : sends_) {
+    if (queue.proxied) {
+      queue.proxied->pump();
+      all &= queue.proxied->flushed();
+      continue;
+    }
     if (queue.pump->flushed()) continue;
     queue.pump->drive(fds);
     all &= queue.pump->flushed();

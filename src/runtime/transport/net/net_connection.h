@@ -21,6 +21,7 @@
 #include "runtime/transport/net/link_monitor.h"
 #include "runtime/transport/net/net_message.h"
 #include "runtime/transport/net/net_queue.h"
+#include "runtime/transport/net/proxy_ranks.h"
 #include "runtime/transport/transport.h"
 
 namespace xylem::transport {
@@ -32,6 +33,7 @@ struct NetContext {
   Network* network = nullptr;
   Engine* engine = nullptr;
   DeviceMemory* device = nullptr;  // of the rank's GPU; null: its device is a host device
+  ProxyRanks* proxies = nullptr;   // the ranks that may send for this one; null: none
 };
 
 class NetConnection : public Connection {
@@ -61,8 +63,9 @@ class NetConnection : public Connection {
   bool pathSilent();
   bool readOffer();
   bool pairsQueues() const;
-  NetEndOptions optionsOf(const QueueNic& nic) const;
-  std::vector<NetEndOptions> optionsOf(std::span<const QueueNic> nics) const;
+  NetEndOptions optionsOf(const QueueNic& nic, QueueUse use) const;
+  std::vector<NetEndOptions> optionsOf(std::span<const QueueNic> nics, QueueUse use) const;
+  NetSendQueue sendQueueOf(const NetEndOptions& end, const NetHandle& handle) const;
   NetQueueMemory memoryOf(const NetEndOptions& end) const;
   // The higher rank connects the link that two queues share; the lower rank gets its sender from that.
   bool waitsForReverseLink(std::size_t send) const { return send < paired_ && lower_; }

@@ -33,10 +33,13 @@ NetQueueMemory::NetQueueMemory(const StepBytes& stepBytes, DeviceMemory* device)
 }
 
 NetQueueMemory::NetQueueMemory(NetQueueMemory&& other) noexcept
-    : queue_(std::exchange(other.queue_, {})), device_(other.device_), slots_(std::move(other.slots_)) {}
+    : queue_(std::exchange(other.queue_, {})),
+      owned_(other.owned_),
+      device_(other.device_),
+      slots_(std::move(other.slots_)) {}
 
 NetQueueMemory::~NetQueueMemory() {
-  if (queue_.control != nullptr) munmap(queue_.control, queue_.bytes);
+  if (owned_ && queue_.control != nullptr) munmap(queue_.control, queue_.bytes);
 }
 
 // A network that takes both is given a DMA-BUF, as NCCL does, if the driver makes one.

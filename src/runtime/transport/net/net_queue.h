@@ -24,6 +24,7 @@
 #include "runtime/transport/local/peer_memory.h"
 #include "runtime/transport/net/device_memory.h"
 #include "runtime/transport/net/network.h"
+#include "runtime/transport/net/proxied_queue.h"
 #include "runtime/transport/queue/pump.h"
 #include "runtime/transport/queue/queue.h"
 
@@ -34,6 +35,9 @@ class NetQueueMemory {
  public:
   // `device`: whose memory has the slots; null: they are in the host's, too.
   explicit NetQueueMemory(const StepBytes& stepBytes, DeviceMemory* device = nullptr);
+  // For a queue in memory that others own. `device`: whose memory has its slots, or null.
+  explicit NetQueueMemory(const QueueMemory& others, DeviceMemory* device = nullptr)
+      : queue_(others), owned_(false), device_(device) {}
   ~NetQueueMemory();
   NetQueueMemory(NetQueueMemory&& other) noexcept;
   NetQueueMemory& operator=(NetQueueMemory&&) = delete;
@@ -44,6 +48,7 @@ class NetQueueMemory {
 
  private:
   QueueMemory queue_;
+  bool owned_ = true;
   DeviceMemory* device_;
   std::shared_ptr<std::byte> slots_;  // of the device
 };
@@ -54,6 +59,7 @@ struct NetEndOptions {
   bool gdr = false;                  // the slots are in the GPU's memory
   unsigned pointers = kHostPointer;  // the kinds of memory that the network takes
   bool flush = false;                // flush data that has arrived in memory of a GPU
+  int proxy = -1;                    // the rank whose proxy thread sends; -1: this rank's own
 };
 
 // Lets SendEnd::share send long data from the user's buffer, without copying it into a slot.
@@ -80,11 +86,12 @@ class NetPump : public DrivenPump {
   // The reason why nothing will ever move again; null if the link works. The end of a connection is reported
   // with a delay, as its cause may be about to arrive over the session.
   const Error* loss() const;
+  // Whether nothing will ever move again, for whatever reason.
+  bool failed() const { return state_.load(std::memory_order_acquire) != kWorking; }
 
  protected:
   NetPump(int peer, const QueueMemory& queue, Engine& engine) : peer_(peer), queue_(queue), engine_(engine) {}
 
-  bool failed() const { return state_.load(std::memory_order_acquire) != kWorking; }
   // Moves what can be moved. Returns whether anything moved.
   virtual bool step() = 0;
   // After a step that moved nothing: the descriptors that report when more can move.
@@ -181,12 +188,13 @@ class NetReceivePump : public NetPump {
 };
 
 // The queue's memory, and the objects that exist in turn: first the connector or listener of its link, then
-// the pump.
+// the pump. A proxied queue has neither: its proxy rank has them.
 struct NetSendQueue {
   NetEndOptions options;
   NetQueueMemory memory;
-  std::unique_ptr<NetConnector> connector;
-  std::unique_ptr<NetSendPump> pump;
+  std::unique_ptr<NetConnector> connector{};
+  std::unique_ptr<NetSendPump> pump{};
+  std::unique_ptr<ProxiedQueue> proxied{};
 };
 
 struct NetReceiveQueue {

@@ -10,6 +10,7 @@ NetTransport::NetTransport(std::shared_ptr<PeerSessions> sessions, const NetOpti
   context_->network = &network;
   context_->engine = &engine;
   context_->device = options.device;
+  context_->proxies = options.proxies;
 }
 
 Viability NetTransport::isViable(const Peer& self, const Peer& other) const {

@@ -19,6 +19,8 @@ struct NetOptions {
   // A path that carries only data and is silent for this long counts as cut (XYLEM_PEER_TIMEOUT).
   std::chrono::seconds silence{20};
   DeviceMemory* device = nullptr;  // of the rank's GPU, if it has one; outlives the connections
+  ProxyRanks* proxies =
+      nullptr;  // the ranks of this host that may send for this one; outlive the connections
 };
 
 class NetTransport : public Transport {

@@ -82,7 +82,8 @@ void Proxy::run() {
 
 void Proxy::turn(EngineState state) noexcept {
   if (state == std::exchange(state_, state)) return;
-  if (EngineObserver* observer = observer_.load(std::memory_order_acquire)) observer->turned(state);
+  const std::lock_guard lock(observing_);
+  if (observer_ != nullptr) observer_->turned(state);
 }
 
 // Drives all pumps that no user pumps at the moment. Returns how soon the next pass must follow: the most

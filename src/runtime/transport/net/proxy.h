@@ -30,7 +30,11 @@ class Proxy : public Engine {
   void wake() noexcept override {
     if (asleep_.load(std::memory_order_seq_cst)) ring();
   }
-  void observe(EngineObserver& observer) override { observer_.store(&observer, std::memory_order_release); }
+  int bell() const override { return bell_.get(); }
+  void observe(EngineObserver* observer) override {
+    const std::lock_guard lock(observing_);
+    observer_ = observer;
+  }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -52,7 +56,8 @@ class Proxy : public Engine {
   FileDescriptor bell_;  // eventfd
   std::atomic<bool> asleep_{false};
   std::atomic<bool> stop_{false};
-  std::atomic<EngineObserver*> observer_{nullptr};
+  std::mutex observing_;  // guards observer_; held while it is called
+  EngineObserver* observer_ = nullptr;
   EngineState state_ = EngineState::kAwake;  // used by the thread only
   std::mutex mutex_;  // guards pumps_; held while a pump is driven, so that remove() waits for that
   std::vector<Entry> pumps_;

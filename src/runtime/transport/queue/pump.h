@@ -88,8 +88,11 @@ class Engine {
   virtual void remove(DrivenPump& pump) noexcept = 0;
   // Costs a system call only if the engine sleeps.
   virtual void wake() noexcept = 0;
-  // Reports state changes to `observer`, which must outlive the engine. Any thread may call it.
-  virtual void observe(EngineObserver& /*observer*/) {}
+  // An eventfd: who writes to it wakes the engine, also in another process.
+  virtual int bell() const = 0;
+  // Reports state changes to `observer` from now on, or no longer if that is null; the last one may then be destroyed. Any thread may
+  // call it.
+  virtual void observe(EngineObserver* observer) = 0;
 };
 
 }  // namespace xylem::transport

@@ -6,8 +6,8 @@
 //
 //   kind      channel  meaning and body
 //   kBegin    no       the lower rank has chosen this connection for the session
-//   kOffer    yes      what the sender brings to the queues: LocalOffer or NetOffer
-//   kConfirm  yes      a second message of a transport's set-up: LocalReach
+//   kOffer    yes      what the sender brings to the queues: LocalOffer, NetOffer or ProxyRequest
+//   kConfirm  yes      a second message of a transport's set-up: LocalReach, or a descriptor alone
 //   kClose    yes      the sender closes the channel in order; per queue, the number of steps it has sent
 //   kCancel   yes      the sender closes the channel before its queues are set up
 //   kRegion   no       a region of ShareableMemory, with its descriptor: RegionNote

@@ -146,6 +146,7 @@ void PeerSession::receive() {
 void PeerSession::hear(PeerMessage message) {
   // The peer knows which connection is the session: it no longer needs a connection of its own.
   if (!std::exchange(heard_, true) && lower() && connections_) connections_->accept();
+  if (state_ == State::kOpen) connections_.reset();
   switch (message.kind) {
     case PeerMessage::kOffer:
     case PeerMessage::kConfirm:

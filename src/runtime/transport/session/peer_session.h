@@ -173,7 +173,7 @@ class PeerSession {
 
   const int rank_;
   const int peer_;
-  const std::unique_ptr<SessionConnections> connections_;  // null if the connection existed
+  std::unique_ptr<SessionConnections> connections_;  // null once it cannot be needed any more
   const Deadline patience_ = Deadline::after(kConnectDelay);
   PeerRegions regions_;
   std::atomic<std::uint64_t> sentRegions_{0};  // bit i: region i
