@@ -123,29 +123,54 @@ void ProfiledQueues::leave(void* work, std::uint64_t time) {
   profiler_.stopChannel(work, time);
 }
 
-template <typename End>
-void ProfiledQueues::beginAt(End& end, ProfiledPart part, bool sends) {
-  if (end.pump() == nullptr || part.steps == 0 || !profiler_.listensToProxy()) return;
-  part.peer = end.peer();
-  part.sends = sends;
-  auto queue = queues_.find(&end);
-  if (queue == queues_.end()) {
-    auto made = std::make_unique<ProfiledQueue>(profiler_, mutex_, end.control(), sends);
-    if (!end.pump()->observe(*made)) return;
-    queue = queues_.emplace(&end, std::move(made)).first;
-  }
-  queue->second->begin(part, end.nextStep());
+std::optional<std::uint64_t> ProfiledQueues::firstOfKernel(const void* end, int steps) {
+  const std::lock_guard lock(mutex_);
+  if (foregoesKernels_) return std::nullopt;
+  std::uint64_t& next = nextOfKernels_[end];
+  return std::exchange(next, next + static_cast<std::uint64_t>(steps));
 }
 
-void ProfiledQueues::begin(transport::SendEnd& end, ProfiledPart part) { beginAt(end, part, true); }
-void ProfiledQueues::begin(transport::RecvEnd& end, ProfiledPart part) {
+void ProfiledQueues::foregoKernels() {
+  const std::lock_guard lock(mutex_);
+  foregoesKernels_ = true;
+}
+
+template <typename End>
+void ProfiledQueues::beginAt(End& end, ProfiledPart part, bool sends, MovedBy by) {
+  if (end.pump() == nullptr || part.steps == 0) return;
+  const std::optional<std::uint64_t> first =
+      by == MovedBy::kGpu ? firstOfKernel(&end, part.steps) : std::optional(end.nextStep());
+  if (!first || part.call == nullptr || !profiler_.listensToProxy()) return;
+  part.peer = end.peer();
+  part.sends = sends;
+  ProfiledQueue* queue = known(&end);
+  if (queue == nullptr) {
+    auto made = std::make_unique<ProfiledQueue>(profiler_, mutex_, end.control(), sends);
+    if (!end.pump()->observe(*made)) return;
+    queue = made.get();
+    const std::lock_guard lock(known_);
+    queues_[&end] = std::move(made);
+  }
+  queue->begin(part, *first);
+}
+
+ProfiledQueue* ProfiledQueues::known(const void* end) {
+  const std::lock_guard lock(known_);
+  const auto found = queues_.find(end);
+  return found == queues_.end() ? nullptr : found->second.get();
+}
+
+void ProfiledQueues::begin(transport::SendEnd& end, ProfiledPart part, MovedBy by) {
+  beginAt(end, part, true, by);
+}
+void ProfiledQueues::begin(transport::RecvEnd& end, ProfiledPart part, MovedBy by) {
   // A step from a network that reduces is the result of a step that went into it, which has its event
   // already.
-  if (end.peer() != transport::kReducingNetwork) beginAt(end, part, false);
+  if (end.peer() != transport::kReducingNetwork) beginAt(end, part, false, by);
 }
 
 void ProfiledQueues::read(transport::RecvEnd& end) {
-  if (const auto queue = queues_.find(&end); queue != queues_.end()) queue->second->read();
+  if (ProfiledQueue* const queue = known(&end)) queue->read();
 }
 
 }  // namespace xylem::plugins

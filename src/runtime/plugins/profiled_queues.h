@@ -7,7 +7,7 @@
 //
 //   ProfiledQueues queues(profiler);                   // outlives the ends' pumps
 //   void* const work = queues.enter(event, 0, hostClock());
-//   queues.begin(sendEnd, {.call = event, .channel = 0, .steps = 12, .stepBytes = 4096});
+//   queues.begin(sendEnd, {.call = event, .channel = 0, .steps = 12, .stepBytes = 4096}, ProfiledQueues::MovedBy::kHost);
 //   ... 12 steps ...
 //   queues.read(recvEnd);                              // for receives: all steps have been read
 //   queues.leave(work, hostClock());
@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -84,20 +85,30 @@ class ProfiledQueues {
   // know.
   void* enter(void* call, int channel, std::uint64_t time);
   void leave(void* work, std::uint64_t time);
+  // kHost: this process moves the steps of a part, and the end knows its next step. kGpu: a kernel does; the parts of an end follow each
+  // other from step 0 on, so each has to be begun, before its kernel is launched.
+  enum class MovedBy { kHost, kGpu };
   // The next part.steps steps of the end belong to the call. Does nothing if the end is not on a network, or another rank's thread
   // moves its steps.
-  void begin(transport::SendEnd& end, ProfiledPart part);
-  void begin(transport::RecvEnd& end, ProfiledPart part);
+  void begin(transport::SendEnd& end, ProfiledPart part, MovedBy by);
+  void begin(transport::RecvEnd& end, ProfiledPart part, MovedBy by);
   void read(transport::RecvEnd& end);
+  // A graph has works of this communicator's GPU: from now on replays move steps, too, and parts of kernels get no events.
+  void foregoKernels();
 
  private:
   template <typename End>
-  void beginAt(End& end, ProfiledPart part, bool sends);
+  void beginAt(End& end, ProfiledPart part, bool sends, MovedBy by);
+  std::optional<std::uint64_t> firstOfKernel(const void* end, int steps);
+  ProfiledQueue* known(const void* end);
 
   Profiler& profiler_;
   std::mutex mutex_;
-  std::set<void*> working_;                                       // events between enter() and leave()
+  std::set<void*> working_;  // events between enter() and leave()
+  std::mutex known_;         // guards queues_, which never lose any: on GPUs parts begin while others end
   std::map<const void*, std::unique_ptr<ProfiledQueue>> queues_;  // by end
+  std::map<const void*, std::uint64_t> nextOfKernels_;  // by end: the step after the parts begun until now
+  bool foregoesKernels_ = false;
 };
 
 // Each time the progress thread finds work, finds none, goes to sleep or wakes up is a ProxyCtrl event, which

@@ -4,11 +4,13 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/deadline.h"
+#include "runtime/comm/host_threads.h"
 #include "runtime/gpu/gpu_ranks.h"
 #include "runtime/gpu/mapped_gpus.h"
 #include "runtime/plugins/profiler/profiler_events.h"
@@ -150,6 +152,86 @@ TEST_P(GpuProfilerOf, SeesNoReplays) {
   const std::string lines = plugin_.lines();
   EXPECT_THAT(lines, HasSubstr("coll AllReduce 100 float"));
   EXPECT_THAT(lines, Not(HasSubstr(" channel ")));
+}
+
+// Ranks 0 and 1 are on one host, 2 and 3 on another: all-reduces of several steps, and messages across.
+void callsAcrossHosts(MappedGpus& gpus, int rank, ncclComm_t comm) {
+  constexpr std::size_t kCount = 20000;
+  const auto stream = static_cast<cudaStream_t>(gpus.makeStream());
+  void* const data = gpus.allocate(kCount * sizeof(float));
+  void* const other = gpus.allocate(kCount * sizeof(float));
+  for (const std::size_t count : {kCount, std::size_t{10}, kCount})
+    ASSERT_EQ(ncclAllReduce(data, other, count, ncclFloat32, ncclSum, comm, stream), ncclSuccess)
+        << ncclGetLastError(comm);
+  for (int time = 0; time < 2; ++time) {
+    ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+    ASSERT_EQ(ncclSend(data, kCount, ncclFloat32, 3 - rank, comm, stream), ncclSuccess);
+    ASSERT_EQ(ncclRecv(other, kCount, ncclFloat32, 3 - rank, comm, stream), ncclSuccess);
+    ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(comm);
+  }
+  gpus.await(stream);
+}
+
+std::map<std::string, std::string> variablesOfSteps(int version) {
+  std::map<std::string, std::string> all = variablesOf("Ring", "Simple");
+  all["NCCL_PROFILER_PLUGIN"] = profilerFile(version);
+  all["TEST_PROFILER_MASK"] = "24";
+  return all;
+}
+
+TEST_P(GpuProfilerOf, SeesEachStepThatGoesOverTheNetwork) {
+  const Environment environment(variablesOfSteps(GetParam()));
+  MappedGpus gpus;
+  expectAllJoined(runOnHosts(
+      2, 2, [&](int rank, ncclComm_t comm) { callsAcrossHosts(gpus, rank, comm); },
+      [&](int rank) { gpus.setDevice(rank); }));
+  const std::map<int, ProfilerTold> events = eventsIn(plugin_.lines());
+  // Two ends of the ring between the hosts, a send and a receive each, for three calls on each channel; the messages' parts.
+  EXPECT_GE(expectAllSteps(events), 2 * 2 * 3 + 4 * 2 * 2);
+  std::map<int, std::size_t> sent, received;  // bytes of the messages, by rank
+  for (const auto& [event, told] : events) {
+    if (told.line.find(" op ") == std::string::npos) continue;
+    const ProfilerPart part(told.line);
+    EXPECT_NE(part.rank / 2, part.peer / 2) << told.line;
+    const bool message = events.at(std::atoi(told.parent.c_str())).line.find(" p2p ") != std::string::npos;
+    if (GetParam() == 3 && message) (part.sends ? sent : received)[part.rank] += told.states.back().bytes;
+  }
+  for (int rank = 0; rank < 4 && GetParam() == 3; ++rank) {
+    EXPECT_EQ(sent[rank], 2 * 80000u);
+    EXPECT_EQ(received[rank], 2 * 80000u);
+  }
+}
+
+// No call announces the steps of a replay, so the profiler hears of no further ones.
+TEST_P(GpuProfilerOf, SeesNoStepsOnceAGraphHasSome) {
+  const Environment environment(variablesOfSteps(GetParam()));
+  MappedGpus gpus;
+  expectAllJoined(runOnHosts(
+      2, 1,
+      [&](int rank, ncclComm_t comm) {
+        const auto stream = static_cast<cudaStream_t>(gpus.makeStream());
+        void* const data = gpus.allocate(40000);
+        const auto call = [&] {
+          ASSERT_EQ(ncclAllReduce(data, data, 10000, ncclFloat32, ncclSum, comm, stream), ncclSuccess)
+              << ncclGetLastError(comm);
+        };
+        call();
+        gpus.beginCapture(stream);
+        call();
+        const MappedGpus::Graph graph = gpus.endCapture(stream);
+        gpus.replay(graph, stream);
+        call();
+        gpus.await(stream);
+        EXPECT_GE(rank, 0);
+      },
+      [&](int rank) { gpus.setDevice(rank); }));
+  const std::map<int, ProfilerTold> events = eventsIn(plugin_.lines());
+  const int parts = expectAllSteps(events);
+  EXPECT_GT(parts, 0);
+  std::set<std::string> calls;
+  for (const auto& [event, told] : events)
+    if (told.line.find(" op ") != std::string::npos) calls.insert(told.parent);
+  EXPECT_EQ(calls.size(), 2u) << "the first call of each rank";
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, GpuProfilerOf, ::testing::Values(3, 4, 6),

@@ -220,6 +220,7 @@ void Issuer::launchOnGpu(std::span<const CommOperation> operations) {
   gpu_->fill(works_.work(), operations);
   if (!gpu_->hasWork()) return;
   if (capture != 0) return addToGraph(operations, capture);
+  if (profile_) works_.work().forEachItem([this](WorkItem& item) { profile_->launches(item); });
   try {
     gpu_->start(operations);
   } catch (const Error& error) {
@@ -237,6 +238,7 @@ void Issuer::launchOnGpu(std::span<const CommOperation> operations) {
 // Puts the kernel that is filled into the graph that becomes of the capture.
 void Issuer::addToGraph(std::span<const CommOperation> operations, std::uint64_t capture) {
   launches_.throwIfFailed();
+  if (profile_) profile_->captures();
   auto free = std::find_if(captured_.begin(), captured_.end(),
                            [](const std::unique_ptr<CapturedLaunch>& known) { return known->isUnused(); });
   if (free == captured_.end())

@@ -93,6 +93,7 @@ void LaunchTask::observeKernel(bool over) {
   if (observer == nullptr) return;
   work_->forEachItem([&](WorkItem& item) {
     if (item.observed) observer->timed(item, kernel_->timesOf(item.works, over));
+    if (over) observer->ended(item);
   });
 }
 

@@ -6,15 +6,21 @@
 namespace xylem::comm {
 namespace {
 
+using MovedBy = plugins::ProfiledQueues::MovedBy;
+
 void begin(plugins::ProfiledQueues& queues, const collectives::ProgramWork& program,
-           plugins::ProfiledPart part) {
+           plugins::ProfiledPart part, MovedBy by) {
+  const auto overNetwork = [](const auto* end) { return end != nullptr && end->pump() != nullptr; };
+  if (std::none_of(program.to.begin(), program.to.end(), overNetwork) &&
+      std::none_of(program.from.begin(), program.from.end(), overNetwork))
+    return;
   const collectives::ProgramSteps steps = collectives::countSteps(program);
   const auto beginAll = [&](auto ends, const auto& counts) {
     for (std::size_t i = 0; i < ends.size(); ++i) {
       if (ends[i] == nullptr) continue;
       part.steps = counts[i];
       part.stepBytes = std::min(program.mostBytes, ends[i]->stepBytes(program.protocol));
-      queues.begin(*ends[i], part);
+      queues.begin(*ends[i], part, by);
     }
   };
   beginAll(program.to, steps.to);
@@ -23,11 +29,21 @@ void begin(plugins::ProfiledQueues& queues, const collectives::ProgramWork& prog
 
 template <typename End>
 void begin(plugins::ProfiledQueues& queues, End* end, const collectives::TransferWork& work,
-           plugins::ProfiledPart part) {
+           plugins::ProfiledPart part, MovedBy by) {
   if (end == nullptr) return;
   part.stepBytes = end->stepBytes(work.protocol);
   part.steps = static_cast<int>((work.bytes + part.stepBytes - 1) / part.stepBytes);
-  queues.begin(*end, part);
+  queues.begin(*end, part, by);
+}
+
+void beginParts(plugins::ProfiledQueues& queues, WorkItem& item, MovedBy by) {
+  const plugins::ProfiledPart part{.call = item.event.call, .channel = item.channel};
+  if (const auto* programs = std::get_if<ProgramPath>(&item.path))
+    for (const collectives::ProgramWork& program : programs->all()) begin(queues, program, part, by);
+  if (const auto* transfer = std::get_if<TransferPath>(&item.path)) {
+    begin(queues, transfer->work.to, transfer->work, part, by);
+    begin(queues, transfer->work.from, transfer->work, part, by);
+  }
 }
 
 // Calls `visit` for the place of each operation of the item, and its event.
@@ -59,15 +75,10 @@ void CallEvents::hand(std::span<void* const> events, LaunchWork& work, bool foll
 void QueueProfile::started(WorkItem& item) {
   for (CallEvent& event : item.events())
     event.work = queues_.enter(event.call, item.channel, plugins::hostClock());
-  if (item.event.call == nullptr) return;
-  const plugins::ProfiledPart part{.call = item.event.call, .channel = item.channel};
-  if (const auto* programs = std::get_if<ProgramPath>(&item.path))
-    for (const collectives::ProgramWork& program : programs->all()) begin(queues_, program, part);
-  if (const auto* transfer = std::get_if<TransferPath>(&item.path)) {
-    begin(queues_, transfer->work.to, transfer->work, part);
-    begin(queues_, transfer->work.from, transfer->work, part);
-  }
+  if (item.event.call != nullptr) beginParts(queues_, item, MovedBy::kHost);
 }
+
+void QueueProfile::launches(WorkItem& item) { beginParts(queues_, item, MovedBy::kGpu); }
 
 void QueueProfile::ended(WorkItem& item) {
   if (const auto* transfer = std::get_if<TransferPath>(&item.path))

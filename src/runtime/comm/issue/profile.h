@@ -47,8 +47,12 @@ class QueueProfile final : public ItemObserver {
  public:
   explicit QueueProfile(plugins::ProfiledQueues& queues) : queues_(queues) {}
   void started(WorkItem& item) override;
+  // On GPUs: before the kernel with the item is launched. All items, in the order of their launches.
+  void launches(WorkItem& item);
   void ended(WorkItem& item) override;
   void timed(WorkItem& item, const gpu::WorkTimes& times) override;
+  // The items that launches() would get become those of a graph.
+  void captures() { queues_.foregoKernels(); }
 
  private:
   plugins::ProfiledQueues& queues_;

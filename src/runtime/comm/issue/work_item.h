@@ -123,7 +123,7 @@ class ItemObserver {
  public:
   // On host devices: before the first step. The item's queues are known.
   virtual void started(WorkItem& item) = 0;
-  // Everything that the item receives has been read.
+  // Everything that the item receives has been read. On GPUs: the kernel is over; all items.
   virtual void ended(WorkItem& item) = 0;
   // On GPUs, now and then while the kernel runs, and once afterwards.
   virtual void timed(WorkItem& item, const gpu::WorkTimes& times) = 0;

@@ -115,4 +115,41 @@ inline std::map<std::string, int> expectAllChannels(int version, const std::stri
   return seen;
 }
 
+// The description of a ProxyOp event: `rank 0 op peer 1 channel 0 steps 2 sends`.
+struct ProfilerPart {
+  int rank = 0, peer = 0, channel = 0, steps = 0;
+  bool sends = false;
+
+  explicit ProfilerPart(const std::string& line) {
+    std::istringstream words(line);
+    std::string word, way;
+    words >> word >> rank >> word >> word >> peer >> word >> channel >> word >> steps >> way;
+    sends = way == "sends";
+  }
+};
+
+// Each ProxyOp has as many steps as it says, in order, and each step goes through all its states. Returns how many parts there are.
+inline int expectAllSteps(const std::map<int, ProfilerTold>& events) {
+  std::map<int, int> stepsOf;  // by the number of the ProxyOp
+  for (const auto& [event, told] : events) {
+    EXPECT_TRUE(told.stopped) << event << " " << told.line;
+    if (told.line.find(" step ") == std::string::npos) continue;
+    const int op = std::atoi(told.parent.c_str());
+    EXPECT_EQ(events.count(op), 1u) << told.line;
+    if (events.count(op) == 0) continue;
+    EXPECT_TRUE(told.line.ends_with(" step " + std::to_string(stepsOf[op]++))) << told.line;
+    std::vector<int> states;
+    for (const ProfilerState& state : told.states) states.push_back(state.state);
+    const bool sends = ProfilerPart(events.at(op).line).sends;
+    EXPECT_EQ(states, sends ? (std::vector<int>{8, 9}) : (std::vector<int>{10, 12})) << told.line;
+  }
+  int parts = 0;
+  for (const auto& [event, told] : events) {
+    if (told.line.find(" op ") == std::string::npos) continue;
+    ++parts;
+    EXPECT_EQ(stepsOf[event], ProfilerPart(told.line).steps) << told.line;
+  }
+  return parts;
+}
+
 }  // namespace xylem::testing
