@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/error.h"
+
 namespace xylem::transport {
 
 using Drive = DrivenPump::Drive;
@@ -33,6 +35,8 @@ Drive CarriedQueue::connect() {
   auto link = connector_->advance();
   if (!link) return Drive::kPollAgain;
   const bool reached = slots_.memory != nullptr && answer == ProxiedQueueState::kReached;
+  if (reached && context_.device == nullptr)
+    throw Error(ResultCode::kRemoteError, "it destroyed its communicator before the queue was connected");
   const NetQueueMemory queue = reached ? NetQueueMemory(memory_.queue(slots_.memory.get()), context_.device)
                                        : NetQueueMemory(memory_.queue());
   const NetEndOptions options{.device = request_.device,

@@ -33,7 +33,8 @@ class CarriedQueue {
       return device != nullptr && (network->properties(number).pointers & device->pointers()) != 0;
     }
   };
-  // Offers the slots to the rank, if there are any. It learns if the queue cannot be connected, and why.
+  // Offers the slots to the rank, if there are any. It learns if the queue cannot be connected, and why. The context may lose its
+  // device while drive() is not called.
   CarriedQueue(ProxiedMemory memory, const ProxyRequest& request, const Context& context,
                SharedSlots slots) noexcept;
   CarriedQueue(const CarriedQueue&) = delete;
@@ -49,7 +50,7 @@ class CarriedQueue {
   DrivenPump::Drive connect();
   void fail(const char* why) noexcept;
 
-  const Context context_;
+  const Context& context_;
   const ProxiedMemory memory_;
   const ProxyRequest request_;
   SharedSlots slots_;

@@ -201,6 +201,7 @@ void NetConnection::begin(NetReceiveQueue& queue, std::unique_ptr<NetReceiver> l
 
 void NetConnection::joinSend(std::size_t i) {
   NetSendQueue& queue = sends_[i];
+  if (queue.proxied) queue.proxied->advance();
   if (queue.pump || !queue.connector) return;
   auto link = queue.connector->advance();
   if (!link) return;

@@ -17,20 +17,22 @@ ProxiedQueue::~ProxiedQueue() {
   if (asked_) proxy_.wake();
 }
 
-bool ProxiedQueue::connected() {
+bool ProxiedQueue::connected() const {
+  return memory_.state().state.load(std::memory_order_acquire) == ProxiedQueueState::kConnected;
+}
+
+void ProxiedQueue::advance() {
   if (!asked_) {
-    if (!proxy_.ready()) return false;
+    if (!proxy_.ready()) return;
     proxy_.ask(request_, memory_.fd());
     memory_.closeFd();
     asked_ = true;
   }
   check();
-  const std::uint32_t state = memory_.state().state.load(std::memory_order_acquire);
-  if (state == ProxiedQueueState::kConnected) return true;
-  if (state == ProxiedQueueState::kOffered) answer();
+  if (connected()) return;
+  if (memory_.state().state.load(std::memory_order_acquire) == ProxiedQueueState::kOffered) answer();
   if (const PeerNews news = newsOfProxy(); news.state != PeerState::kThere)
     throw Error(ResultCode::kRemoteError, "{}", news.state == PeerState::kAborted ? news.text : news.how);
-  return false;
 }
 
 // Says whether this rank's GPU reaches the memory that the proxy rank offers for the slots.

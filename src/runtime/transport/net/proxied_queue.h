@@ -2,7 +2,7 @@
 // The rank's end of a queue that its proxy rank carries (proxied_memory.h).
 //
 //   ProxiedQueue queue(proxyRank, {.receiver = 3, .device = 1, .stepBytes = stepBytes, .handle = handle});
-//   while (!queue.connected()) ...                       // throws if the proxy rank cannot
+//   while (!queue.connected()) queue.advance();          // throws if the proxy rank cannot
 //   SendEnd end(3, queue.memory().queue(), nullptr, &queue);
 
 #include "runtime/transport/net/proxied_memory.h"
@@ -27,7 +27,8 @@ class ProxiedQueue final : public Pump {
   const QueueMemory& queue() const { return queue_; }
   bool onDevice() const { return slots_ != nullptr; }
   // Goes on with setting up. Throws if the proxy rank could not connect, or is gone.
-  bool connected();
+  void advance();
+  bool connected() const;
   // Returns whether the network has taken everything that was committed, or never will.
   bool flushed() const;
   // Whether the proxy rank will send what is in the queue, or why not. Makes a system call if there is anything.

@@ -2,14 +2,13 @@
 // The ranks of a host that send through each other's network devices (proxied_memory.h): those whose proxy threads carry queues of this
 // rank, and those whose queues this rank's proxy thread carries.
 //
-//   ProxyRanks ranks(stepBytes, network, proxy);
+//   ProxyRanks ranks({stepBytes, &network, &proxy});
 //   std::vector<Connection*> all;                            // connect them with the others when ranks join
 //   for (int peer : partners) all.push_back(&ranks.open(peers[peer], sessions, 4));
 //   ranks.serve();
 //   ProxyRank* proxy = ranks.find(5);                        // null: this rank sends itself
 
 #include <atomic>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <vector>
