@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fuzz/carried_queue_input.h"
 #include "fuzz/choice_file_input.h"
 #include "fuzz/local_dialogue_input.h"
 #include "fuzz/net_message_input.h"
@@ -48,6 +49,12 @@ TEST(Corpus, EveryQueueStaysInItsMemory) {
   const Replayed replayed = replayCorpus("queue", feedQueue);
   EXPECT_GE(replayed.accepted, 7);
   EXPECT_GE(replayed.refused, 6);
+}
+
+TEST(Corpus, EveryCarriedQueueIsSentOrGivenUp) {
+  const Replayed replayed = replayCorpus("carried_queue", feedCarriedQueue);
+  EXPECT_GE(replayed.accepted, 3);
+  EXPECT_GE(replayed.refused, 4);
 }
 
 }  // namespace

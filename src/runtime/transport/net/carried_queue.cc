@@ -41,7 +41,8 @@ Drive CarriedQueue::connect() {
                                        : NetQueueMemory(memory_.queue());
   const NetEndOptions options{.device = request_.device,
                               .gdr = reached,
-                              .pointers = context_.network->properties(request_.device).pointers};
+                              .pointers = context_.network->properties(request_.device).pointers,
+                              .foreign = true};
   pump_ = std::make_unique<NetSendPump>(request_.receiver, queue, std::move(link), *context_.engine, options);
   connector_.reset();
   state.state.store(ProxiedQueueState::kConnected, std::memory_order_release);

@@ -137,15 +137,22 @@ NetSendPump::NetSendPump(int peer, const NetQueueMemory& memory, std::unique_ptr
                          Engine& engine, const NetEndOptions& options)
     : NetPump(peer, memory.queue(), engine),
       link_(std::move(link)),
-      memory_(memory.registerWith(*link_, options.pointers)) {}
+      memory_(memory.registerWith(*link_, options.pointers)),
+      foreign_(options.foreign) {}
 
 // Hands new steps to the link until it takes no more, then frees the slots of the oldest steps that have
 // been sent.
 bool NetSendPump::step() {
   bool moved = false;
   const std::uint64_t tail = queue_.control->tail.load(std::memory_order_acquire);
+  if (foreign_ && (tail < posted_ || tail - done_ > kQueueSteps))
+    throw Error(ResultCode::kRemoteError, "its sender says that it has written {} steps after {}", tail,
+                done_);
   while (posted_ < tail) {
-    const StepNote& note = queue_.control->notes[posted_ % kQueueSteps];
+    const StepNote note = queue_.control->notes[posted_ % kQueueSteps];
+    if (foreign_ && (note.region != 0 || note.bytes > queue_.stepBytes[Protocol::kSimple]))
+      throw Error(ResultCode::kRemoteError, "its sender wrote a step of {} bytes in region {}", note.bytes,
+                  note.region);
     const std::byte* data = note.region == 0
                                 ? queue_.simple + posted_ % kQueueSteps * queue_.stepBytes[Protocol::kSimple]
                                 : reinterpret_cast<const std::byte*>(note.address);

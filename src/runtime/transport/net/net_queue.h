@@ -60,6 +60,7 @@ struct NetEndOptions {
   unsigned pointers = kHostPointer;  // the kinds of memory that the network takes
   bool flush = false;                // flush data that has arrived in memory of a GPU
   int proxy = -1;                    // the rank whose proxy thread sends; -1: this rank's own
+  bool foreign = false;              // another rank writes the queue, and is not trusted
 };
 
 // Lets SendEnd::share send long data from the user's buffer, without copying it into a slot.
@@ -156,6 +157,7 @@ class NetSendPump : public NetPump {
 
   std::unique_ptr<NetSender> link_;
   NetMemory* memory_;  // the registration of the queue's slots with the link
+  const bool foreign_;
 };
 
 class NetReceivePump : public NetPump {
