@@ -11,7 +11,7 @@
 
 #include "fuzz/input.h"
 #include "fuzz/require.h"
-#include "runtime/transport/net/carried_queue.h"
+#include "runtime/transport/net/pxn/carried_queue.h"
 
 namespace xylem {
 

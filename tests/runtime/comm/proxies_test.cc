@@ -140,8 +140,8 @@ TEST(Proxies, StayForThoseWhoStillSend) {
   EXPECT_THAT(job.log(0), HasSubstr("0[0] -> 3[1] [send] via NET/Test08/1(1)"));
 }
 
-// Rank 1 dies. Ranks 0 and 3 talk to no other rank, and find out.
-const RankRole kDie("proxied by one that dies", [](int rank, int ranks, const ncclUniqueId& id) -> int {
+// Rank 1 dies, or is stopped. Ranks 0 and 3 talk to no other rank, and find out.
+const RankRole kLose("proxied by one that is lost", [](int rank, int ranks, const ncclUniqueId& id) -> int {
   const ncclComm_t comm = join(rank, ranks, id);
   if (rank == 1 || rank == 2) std::this_thread::sleep_for(std::chrono::hours(1));
   std::vector<int> data(100'000);
@@ -150,18 +150,25 @@ const RankRole kDie("proxied by one that dies", [](int rank, int ranks, const nc
     result = rank == 0 ? ncclSend(data.data(), data.size(), ncclInt32, 3, comm, nullptr)
                        : ncclRecv(data.data(), data.size(), ncclInt32, 0, comm, nullptr);
   if (rank == 0) {
-    EXPECT_THAT(ncclGetLastError(comm), HasSubstr("rank 1, which sends to it for this rank (PXN), is gone"));
+    EXPECT_THAT(ncclGetLastError(comm), HasSubstr(variable("XYLEM_TEST_ERROR")));
   }
   ncclCommAbort(comm);
   return ::testing::Test::HasFailure() ? 1 : 0;
 });
 
-TEST(Proxies, AreMissedByName) {
-  Job job("proxied by one that dies");
+void loseRankOne(int signal, const char* error) {
+  const Variables expected{{"XYLEM_TEST_ERROR", error}};
+  Job job("proxied by one that is lost");
   std::this_thread::sleep_for(std::chrono::seconds(1));
-  job.process(1).kill(SIGKILL);
+  job.process(1).kill(signal);
   for (const int rank : {0, 3}) EXPECT_EQ(job.process(rank).waitAtMost(kSeconds), 0) << job.log(rank);
 }
+
+TEST(Proxies, AreMissedByName) {
+  loseRankOne(SIGKILL, "rank 1, which sends to it for this rank (PXN), is gone");
+}
+
+TEST(Proxies, AreNamedIfTheyAreStopped) { loseRankOne(SIGSTOP, "rank 1 is stopped (SIGSTOP"); }
 
 }  // namespace
 }  // namespace xylem::comm::proxies

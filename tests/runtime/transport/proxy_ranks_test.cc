@@ -1,6 +1,6 @@
 // Queues over the network that another rank's proxy thread carries (PXN): rank 0 sends to rank 2 through rank 1.
 
-#include "runtime/transport/net/proxy_ranks.h"
+#include "runtime/transport/net/pxn/proxy_ranks.h"
 
 #include <gmock/gmock.h>
 

@@ -83,7 +83,9 @@ void Stall::awaitPeer(int peer, Function function) {
   }
   checkPatience(peer, what);
   // A collective needs all ranks, so any stopped one holds it up, not only the peer.
-  if (waited() > kPause) policy_.stopped.check(isPointToPoint(function) ? peer : StoppedPeers::kAll, what);
+  if (waited() <= kPause) return;
+  policy_.stopped.check(isPointToPoint(function) ? peer : StoppedPeers::kAll, what);
+  if (const int needed = policy_.watch.neededFor(peer); needed >= 0) policy_.stopped.check(needed, what);
 }
 
 void Stall::checkPatience(int peer, const char* what) {

@@ -11,7 +11,7 @@
 #include "core/log.h"
 #include "runtime/transport/net/network.h"
 #include "runtime/transport/net/proxy.h"
-#include "runtime/transport/net/proxy_ranks.h"
+#include "runtime/transport/net/pxn/proxy_ranks.h"
 
 namespace xylem::comm {
 

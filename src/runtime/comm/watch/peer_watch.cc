@@ -56,6 +56,13 @@ bool PeerWatch::gone(int peer, std::string& how) {
   return closed && !open;
 }
 
+int PeerWatch::neededFor(int peer) {
+  int needed = -1;
+  for (std::size_t i = 0; Connection* const each = connection(i); ++i)
+    if (needed < 0 && each->peer() == peer) needed = each->needsBeside();
+  return needed;
+}
+
 void PeerWatch::ask() noexcept {
   bool any = false;
   for (std::size_t i = 0; PeerSession* const each = session(i); ++i) any = each->ask() || any;

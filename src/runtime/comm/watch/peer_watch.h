@@ -32,6 +32,8 @@ class PeerWatch {
   // Whether nothing more can come from `peer`; `how` says what became of it. A peer that leaves closes its
   // connections one after the other: it is gone once all that were made are closed.
   bool gone(int peer, std::string& how);
+  // A rank of this host without which what this rank has sent to `peer` does not go on; -1: none.
+  int neededFor(int peer);
   // Asks all peers whether they are at work. Peers answer while they wait for something.
   void ask() noexcept;
   enum class Answer { kNotAsked, kNone, kGiven };

@@ -305,6 +305,15 @@ PeerNews NetConnection::newsOfQueues() {
   return last_;
 }
 
+// The proxy rank of a queue that is not empty.
+int NetConnection::needsBeside() const {
+  if (phase_ != Phase::kReady) return -1;
+  const auto waits = std::find_if(sends_.begin(), sends_.end(), [](const NetSendQueue& queue) {
+    return queue.proxied && !queue.proxied->flushed();
+  });
+  return waits == sends_.end() ? -1 : waits->options.proxy;
+}
+
 PeerNews NetConnection::news() {
   const std::lock_guard lock(mutex_);
   // Until the offers have been exchanged, advance() reads the messages and throws if the peer leaves.

@@ -21,7 +21,7 @@
 #include "runtime/transport/net/link_monitor.h"
 #include "runtime/transport/net/net_message.h"
 #include "runtime/transport/net/net_queue.h"
-#include "runtime/transport/net/proxy_ranks.h"
+#include "runtime/transport/net/pxn/proxy_ranks.h"
 #include "runtime/transport/transport.h"
 
 namespace xylem::transport {
@@ -47,6 +47,7 @@ class NetConnection : public Connection {
   bool ready() const override { return phase_ == Phase::kReady; }
   std::string via(QueueUse use, int queue) const override;
   PeerNews news() override;
+  int needsBeside() const override;
   PeerSession* session() const override { return &channel_.session(); }
   void withdraw() noexcept override;
 

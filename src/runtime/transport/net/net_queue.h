@@ -24,7 +24,7 @@
 #include "runtime/transport/local/peer_memory.h"
 #include "runtime/transport/net/device_memory.h"
 #include "runtime/transport/net/network.h"
-#include "runtime/transport/net/proxied_queue.h"
+#include "runtime/transport/net/pxn/proxied_queue.h"
 #include "runtime/transport/queue/pump.h"
 #include "runtime/transport/queue/queue.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/transport/net/proxied_memory.h"
+#include "runtime/transport/net/pxn/proxied_memory.h"
 
 #include <new>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "runtime/transport/net/carried_queue.h"
+#include "runtime/transport/net/pxn/carried_queue.h"
 
 #include <algorithm>
 #include <cstring>

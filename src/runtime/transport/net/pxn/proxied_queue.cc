@@ -1,7 +1,7 @@
-#include "runtime/transport/net/proxied_queue.h"
+#include "runtime/transport/net/pxn/proxied_queue.h"
 
 #include "core/error.h"
-#include "runtime/transport/net/proxy_ranks.h"
+#include "runtime/transport/net/pxn/proxy_ranks.h"
 
 namespace xylem::transport {
 

@@ -1,4 +1,4 @@
-#include "runtime/transport/net/proxy_ranks.h"
+#include "runtime/transport/net/pxn/proxy_ranks.h"
 
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
 //   while (!queue.connected()) queue.advance();          // throws if the proxy rank cannot
 //   SendEnd end(3, queue.memory().queue(), nullptr, &queue);
 
-#include "runtime/transport/net/proxied_memory.h"
+#include "runtime/transport/net/pxn/proxied_memory.h"
 #include "runtime/transport/queue/pump.h"
 #include "runtime/transport/session/peer_session.h"
 

@@ -13,8 +13,8 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/transport/net/carried_queue.h"
-#include "runtime/transport/net/proxied_queue.h"
+#include "runtime/transport/net/pxn/carried_queue.h"
+#include "runtime/transport/net/pxn/proxied_queue.h"
 #include "runtime/transport/transport.h"
 
 namespace xylem::transport {

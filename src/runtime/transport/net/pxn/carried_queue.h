@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/transport/net/net_queue.h"
-#include "runtime/transport/net/proxied_memory.h"
+#include "runtime/transport/net/pxn/proxied_memory.h"
 
 namespace xylem::transport {
 
