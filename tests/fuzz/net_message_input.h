@@ -7,7 +7,7 @@
 #include "fuzz/input.h"
 #include "fuzz/require.h"
 #include "runtime/transport/net/net_message.h"
-#include "runtime/transport/net/socket_layout.h"
+#include "runtime/transport/net/socket/socket_layout.h"
 
 namespace xylem {
 

@@ -12,7 +12,7 @@
 
 #include "fuzz/input.h"
 #include "fuzz/require.h"
-#include "runtime/transport/net/socket_link.h"
+#include "runtime/transport/net/socket/socket_link.h"
 
 namespace xylem {
 

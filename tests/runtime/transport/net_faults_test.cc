@@ -9,7 +9,7 @@
 #include <future>
 
 #include "runtime/sockets/socket.h"
-#include "runtime/transport/net/socket_link.h"
+#include "runtime/transport/net/socket/socket_link.h"
 #include "runtime/transport/net_rank.h"
 
 namespace xylem::transport {

@@ -18,7 +18,7 @@
 
 #include "runtime/transport/net/net_transport.h"
 #include "runtime/transport/net/proxy.h"
-#include "runtime/transport/net/socket_network.h"
+#include "runtime/transport/net/socket/socket_network.h"
 #include "support/patience.h"
 
 namespace xylem::transport {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "runtime/transport/net/socket_link.h"
+#include "runtime/transport/net/socket/socket_link.h"
 
 namespace xylem::transport {
 namespace {

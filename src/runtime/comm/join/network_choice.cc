@@ -7,7 +7,7 @@
 
 #include "runtime/libfabric/fabric_network.h"
 #include "runtime/plugins/plugin_network.h"
-#include "runtime/transport/net/socket_network.h"
+#include "runtime/transport/net/socket/socket_network.h"
 
 namespace xylem::comm {
 namespace {

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "runtime/transport/net/socket_layout.h"
+#include "runtime/transport/net/socket/socket_layout.h"
 
 namespace xylem::xylem_net {
 namespace {

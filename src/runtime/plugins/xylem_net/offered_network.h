@@ -16,7 +16,7 @@
 
 #include "core/log.h"
 #include "runtime/plugins/net_abi.h"
-#include "runtime/transport/net/socket_network.h"
+#include "runtime/transport/net/socket/socket_network.h"
 
 namespace xylem::xylem_net {
 

@@ -16,8 +16,8 @@
 
 #include "core/file_descriptor.h"
 #include "runtime/transport/net/network.h"
-#include "runtime/transport/net/socket_layout.h"
-#include "runtime/transport/net/socket_parts.h"
+#include "runtime/transport/net/socket/socket_layout.h"
+#include "runtime/transport/net/socket/socket_parts.h"
 
 namespace xylem::transport {
 

@@ -17,7 +17,7 @@
 #include "runtime/sockets/interfaces.h"
 #include "runtime/sockets/secret.h"
 #include "runtime/transport/net/network.h"
-#include "runtime/transport/net/socket_layout.h"
+#include "runtime/transport/net/socket/socket_layout.h"
 
 namespace xylem::transport {
 

@@ -1,4 +1,4 @@
-#include "runtime/transport/net/socket_layout.h"
+#include "runtime/transport/net/socket/socket_layout.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "runtime/transport/net/socket_parts.h"
+#include "runtime/transport/net/socket/socket_parts.h"
 
 #include <pthread.h>
 #include <sys/eventfd.h>

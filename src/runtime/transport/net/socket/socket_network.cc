@@ -1,4 +1,4 @@
-#include "runtime/transport/net/socket_network.h"
+#include "runtime/transport/net/socket/socket_network.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -11,7 +11,7 @@
 #include "runtime/sockets/connector.h"
 #include "runtime/sockets/pending_connections.h"
 #include "runtime/sockets/socket.h"
-#include "runtime/transport/net/socket_link.h"
+#include "runtime/transport/net/socket/socket_link.h"
 
 namespace xylem::transport {
 namespace {

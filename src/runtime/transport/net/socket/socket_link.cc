@@ -1,4 +1,4 @@
-#include "runtime/transport/net/socket_link.h"
+#include "runtime/transport/net/socket/socket_link.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>
