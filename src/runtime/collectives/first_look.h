@@ -1,12 +1,14 @@
 #pragma once
 // When a rank looks first for the descriptor of a rank that brings it data, where data goes one way. A look just before the descriptor is
-// written takes its line away from the rank that writes it, and both ranks wait for it twice. So a rank that had to wait looks a moment
-// later from then on. Once in kHeld times it looks at once, to see whether the others run ahead.
+// written takes its line away from the rank that writes it, and both ranks wait for it twice. So a rank that had to wait looks later from
+// then on: a little later each time that it still came too early, and now and then a little sooner. Once in kHeld times it looks at once,
+// to see whether the others run ahead.
 //
 //   look.begin();
 //   while (!posted()) look.waits();
 //   look.arrived();
 
+#include <algorithm>
 #include <cstdint>
 
 #include "runtime/device/waiting.h"
@@ -17,24 +19,41 @@ class FirstLook {
  public:
   void begin() {
     held_ = !othersAreAhead_ && ++begun_ % kHeld != 0;
+    waits_ = 0;
     if (!held_) return;
-    for (int i = 0; i < kPauses; ++i) device::pauseProcessor();
+    for (int i = 0; i < pauses_; ++i) device::pauseProcessor();
   }
   void waits() {
     othersAreAhead_ = false;
-    held_ = true;
+    if (waits_ <= kSoon) ++waits_;
   }
-  void arrived() { othersAreAhead_ = othersAreAhead_ || !held_; }
+  void arrived() {
+    const bool atOnce = waits_ == 0;
+    if (!held_) {
+      othersAreAhead_ = othersAreAhead_ || atOnce;
+    } else if (atOnce) {
+      if (++hits_ % kHits == 0) pauses_ = std::max(pauses_ - 1, kLeastPauses);
+    } else if (waits_ <= kSoon) {
+      pauses_ = std::min(pauses_ + 1, kMostPauses);
+    }
+  }
   // Whether the next descriptor may be there already.
   bool othersAreAhead() const { return othersAreAhead_; }
 
  private:
-  static constexpr int kPauses = 2;  // some ten nanoseconds each
+  // A pause takes some ten nanoseconds.
+  static constexpr int kLeastPauses = 2, kMostPauses = 16;
+  // After this many held looks that found the descriptor, the next one is held back less.
+  static constexpr std::uint32_t kHits = 8;
+  // Looks after the first one, if the descriptor came soon after it.
+  static constexpr int kSoon = 16;
   static constexpr std::uint32_t kHeld = 4;
 
   bool othersAreAhead_ = true;
-  bool held_ = false;  // this time; or it had to wait
-  std::uint32_t begun_ = 0;
+  bool held_ = false;  // this time
+  int waits_ = 0;      // this time: how often it has looked in vain
+  int pauses_ = kLeastPauses;
+  std::uint32_t begun_ = 0, hits_ = 0;
 };
 
 }  // namespace xylem::collectives
