@@ -5,9 +5,13 @@
 //   gpu_ranks losses RANKS [processes]      # the last rank does not come: time-outs (XYLEM_OPERATION_TIMEOUT), and aborts
 //   gpu_ranks results RANKS [host]          # hashes of the results of all types and operations, for comparison with host devices
 //   gpu_ranks profile RANKS                 # what the tests' profiler plugin is told of calls (profile.h)
+//   gpu_ranks steps RANKS hosts             # the same for steps over a network
 //   gpu_ranks measure RANKS [processes]     # times, beside what the GPU can do in the same run
 //
 // Several ranks on one GPU need NCCL_MULTI_RANK_GPU_ENABLE=1. `hosts`: processes that take themselves for hosts of their own.
+
+#include <set>
+#include <string>
 
 #include "profile.h"
 #include "results.h"
@@ -18,10 +22,10 @@ int main(int count, char** words) {
   const std::string mode = count > 1 ? words[1] : "";
   const int ranks = count > 2 ? std::atoi(words[2]) : 0;
   const std::string how = count > 3 ? words[3] : "";
-  if (ranks < 1 || ranks > kMostRanks ||
-      (mode != "check" && mode != "losses" && mode != "results" && mode != "profile" && mode != "measure")) {
+  const std::set<std::string> modes{"check", "losses", "results", "profile", "steps", "measure"};
+  if (ranks < 1 || ranks > kMostRanks || modes.count(mode) == 0) {
     std::fprintf(stderr,
-                 "usage: gpu_ranks check|losses|results|profile|measure RANKS [processes|hosts|host]\n");
+                 "usage: gpu_ranks check|losses|results|profile|steps|measure RANKS [processes|hosts|host]\n");
     return 2;
   }
   if (mode == "results" && how == "host") {
@@ -38,6 +42,7 @@ int main(int count, char** words) {
     team.run(mode == "check"     ? check
              : mode == "results" ? printGpuResults
              : mode == "profile" ? checkProfile
+             : mode == "steps"   ? checkSteps
                                  : measure);
   }
   if (mode != "results")
