@@ -46,7 +46,7 @@ class FirstLook {
   // After this many held looks that found the descriptor, the next one is held back less.
   static constexpr std::uint32_t kHits = 8;
   // Looks after the first one, if the descriptor came soon after it.
-  static constexpr int kSoon = 16;
+  static constexpr int kSoon = 3;
   static constexpr std::uint32_t kHeld = 4;
 
   bool othersAreAhead_ = true;

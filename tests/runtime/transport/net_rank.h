@@ -32,6 +32,7 @@ struct NetSetup {
   sockets::Secret secret{};
   // Sessions over local sockets, where the ranks are of one host; otherwise over TCP.
   bool local = false;
+  std::uint64_t host = 0;  // Peer::hostHash
   // Makes another network than sockets; null: sockets.
   std::function<std::unique_ptr<Network>()> network;
 };
@@ -56,9 +57,12 @@ struct NetRank {
                                                                .address = address,
                                                                .silence = setup.silence},
                                                 log)),
-        transport(sessions, {.stepBytes = stepBytesFor(setup.queueBytes), .silence = setup.silence}, *network,
-                  proxy) {
+        ranks({stepBytesFor(setup.queueBytes), network.get(), &proxy, nullptr}),
+        transport(sessions,
+                  {.stepBytes = stepBytesFor(setup.queueBytes), .silence = setup.silence, .proxies = &ranks},
+                  *network, proxy) {
     self.rank = rank;
+    self.hostHash = setup.host;
     transport.announce(self);
   }
 
@@ -76,10 +80,22 @@ struct NetRank {
   std::unique_ptr<Network> network;
   Proxy proxy;
   std::shared_ptr<PeerSessions> sessions;
+  ProxyRanks ranks;  // this rank sends itself unless a test opens some
   NetTransport transport;
   Peer self;
   std::unique_ptr<Connection> connection;
 };
+
+// Lets two ranks of a host send through each other.
+inline void makeProxies(NetRank& a, NetRank& b) {
+  Connection* const ends[] = {&a.ranks.open(b.self, *a.sessions), &b.ranks.open(a.self, *b.sessions)};
+  a.ranks.serve();
+  b.ranks.serve();
+  ASSERT_TRUE(testing::soon([&] {
+    const bool there = ends[0]->advance(), back = ends[1]->advance();
+    return there && back;
+  }));
+}
 
 // `sends` and `receives` are those of `a`.
 inline void connectPair(NetRank& a, NetRank& b, const std::vector<QueueNic>& sends,

@@ -7,13 +7,12 @@
 #include <thread>
 
 #include "runtime/transport/net_rank.h"
+#include "runtime/transport/ranks.h"
 
 namespace xylem::transport {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr std::size_t kQueueBytes = 64 << 10;
 
 // A network on which a rank cannot call others, or whose calls fail later.
 class MuteNetwork final : public Network {
@@ -31,38 +30,25 @@ class MuteNetwork final : public Network {
   const std::unique_ptr<Network> real_;
 };
 
-struct ProxiedRank {
-  ProxiedRank(int rank, std::uint64_t host, bool mute = false)
-      : address(sockets::SocketAddress::parse("127.0.0.1:0")),
-        sessions(std::make_shared<PeerSessions>(
-            SessionOptions{.rank = rank, .secret = {}, .local = true, .address = address}, log)) {
-    network = std::make_unique<SocketNetwork>(
-        SocketOptions{{{"test0", address}}, {0, 1}, std::chrono::seconds(20), 0}, sockets::Secret{}, log);
-    if (mute) network = std::make_unique<MuteNetwork>(std::move(network));
-    const StepBytes steps = stepBytesFor(kQueueBytes);
-    ranks.emplace(CarriedQueue::Context{steps, network.get(), &proxy, nullptr});
-    transport.emplace(sessions, NetOptions{.stepBytes = steps, .proxies = &*ranks}, *network, proxy);
-    self.rank = rank;
-    self.hostHash = host;
-    transport->announce(self);
-  }
-  std::unique_ptr<Connection> open(const Peer& peer, std::vector<QueueNic> sends,
-                                   std::vector<QueueNic> receives, std::uint32_t purpose = 0) {
-    return transport->open(
-        {.peer = peer.rank, .purpose = purpose, .sends = std::move(sends), .receives = std::move(receives)},
-        peer);
-  }
+NetSetup onHost(std::uint64_t host, bool mute = false) {
+  NetSetup setup;
+  setup.queueBytes = 64 << 10;
+  setup.local = true;
+  setup.host = host;
+  if (mute)
+    setup.network = [] {
+      return std::make_unique<MuteNetwork>(
+          networkOf({}, sockets::SocketAddress::parse("127.0.0.1:0"), silentLog()));
+    };
+  return setup;
+}
 
-  Settings settings;
-  Logger log{settings};
-  sockets::SocketAddress address;
-  Proxy proxy;
-  std::unique_ptr<Network> network;
-  std::shared_ptr<PeerSessions> sessions;
-  std::optional<ProxyRanks> ranks;
-  std::optional<NetTransport> transport;
-  Peer self;
-};
+std::unique_ptr<Connection> open(NetRank& from, const NetRank& to, std::vector<QueueNic> sends,
+                                 std::vector<QueueNic> receives, std::uint32_t purpose = 0) {
+  return from.transport.open(
+      {.peer = to.self.rank, .purpose = purpose, .sends = std::move(sends), .receives = std::move(receives)},
+      to.self);
+}
 
 QueueNic throughRankOne() {
   QueueNic nic(0);
@@ -81,14 +67,13 @@ void connectAlone(const std::vector<Connection*>& connections) {
 
 // Ranks 0 and 1 of a host, which know each other as proxy ranks, and rank 2 of another one.
 struct ThreeRanks {
-  explicit ThreeRanks(bool mute = false) : zero(0, 1), one(1, 1, mute), two(2, 2) {
-    Connection& there = zero.ranks->open(one.self, *zero.sessions);
-    Connection& back = one.ranks->open(zero.self, *one.sessions);
-    zero.ranks->serve();
-    one.ranks->serve();
-    connectAlone({&there, &back});
+  explicit ThreeRanks(bool mute = false)
+      : zero(0, onHost(1)), one(std::make_unique<NetRank>(1, onHost(1, mute))), two(2, onHost(2)) {
+    makeProxies(zero, *one);
   }
-  ProxiedRank zero, one, two;
+  NetRank zero;
+  std::unique_ptr<NetRank> one;
+  NetRank two;
 };
 
 std::vector<std::byte> bytesOf(std::size_t count, unsigned seed) {
@@ -99,8 +84,8 @@ std::vector<std::byte> bytesOf(std::size_t count, unsigned seed) {
 
 TEST(ProxyRanks, CarryAllProtocolsAndSizes) {
   ThreeRanks ranks;
-  const auto out = ranks.zero.open(ranks.two.self, {throughRankOne(), 0}, {0});
-  const auto in = ranks.two.open(ranks.zero.self, {0}, {0, 0});
+  const auto out = open(ranks.zero, ranks.two, {throughRankOne(), 0}, {0});
+  const auto in = open(ranks.two, ranks.zero, {0}, {0, 0});
   connectAlone({out.get(), in.get()});
   EXPECT_EQ(out->via(QueueUse::kSend, 0), "NET/Socket/0(1)");
   EXPECT_EQ(out->via(QueueUse::kSend, 1), "NET/Socket/0");
@@ -122,8 +107,8 @@ TEST(ProxyRanks, CarryAllProtocolsAndSizes) {
 // More than the queue holds, in many steps; data that is shared otherwise is copied.
 TEST(ProxyRanks, CarryMuch) {
   ThreeRanks ranks;
-  const auto out = ranks.zero.open(ranks.two.self, {throughRankOne()}, {});
-  const auto in = ranks.two.open(ranks.zero.self, {}, {0});
+  const auto out = open(ranks.zero, ranks.two, {throughRankOne()}, {});
+  const auto in = open(ranks.two, ranks.zero, {}, {0});
   connectAlone({out.get(), in.get()});
   const std::size_t step = out->sender(0).stepBytes(Protocol::kSimple);
   const std::vector<std::byte> sent = bytesOf(300 * step, 5);
@@ -142,8 +127,8 @@ TEST(ProxyRanks, CarryMuch) {
 TEST(ProxyRanks, CarryWhatWasWrittenBeforeTheConnectionIsClosed) {
   ThreeRanks ranks;
   for (std::uint32_t round = 0; round < 3; ++round) {
-    auto out = ranks.zero.open(ranks.two.self, {throughRankOne()}, {}, round);
-    const auto in = ranks.two.open(ranks.zero.self, {}, {0}, round);
+    auto out = open(ranks.zero, ranks.two, {throughRankOne()}, {}, round);
+    const auto in = open(ranks.two, ranks.zero, {}, {0}, round);
     connectAlone({out.get(), in.get()});
     const std::vector<std::byte> sent = bytesOf(1000, round);
     for (int step = 0; step < 5; ++step)
@@ -160,8 +145,8 @@ TEST(ProxyRanks, CarryWhatWasWrittenBeforeTheConnectionIsClosed) {
 
 TEST(ProxyRanks, SayWhyTheyCannotConnect) {
   ThreeRanks ranks(true);
-  const auto out = ranks.zero.open(ranks.two.self, {throughRankOne()}, {});
-  const auto in = ranks.two.open(ranks.zero.self, {}, {0});
+  const auto out = open(ranks.zero, ranks.two, {throughRankOne()}, {});
+  const auto in = open(ranks.two, ranks.zero, {}, {0});
   std::string text;
   EXPECT_TRUE(soon([&] {
     try {
@@ -177,17 +162,17 @@ TEST(ProxyRanks, SayWhyTheyCannotConnect) {
 
 TEST(ProxyRanks, AreNeededUntilTheOtherLeaves) {
   ThreeRanks ranks;
-  EXPECT_TRUE(ranks.one.ranks->needed());
-  ranks.zero.ranks->leave();
-  EXPECT_FALSE(ranks.one.ranks->needed());
-  EXPECT_TRUE(ranks.zero.ranks->needed());
+  EXPECT_TRUE(ranks.one->ranks.needed());
+  ranks.zero.ranks.leave();
+  EXPECT_FALSE(ranks.one->ranks.needed());
+  EXPECT_TRUE(ranks.zero.ranks.needed());
 }
 
 // Rank 0 sends itself if its proxy rank is none that it knows.
 TEST(ProxyRanks, AreNotUsedUnlessOpened) {
-  ProxiedRank zero(0, 1), two(2, 2);
-  const auto out = zero.open(two.self, {throughRankOne()}, {});
-  const auto in = two.open(zero.self, {}, {0});
+  NetRank zero(0, onHost(1)), two(2, onHost(2));
+  const auto out = open(zero, two, {throughRankOne()}, {});
+  const auto in = open(two, zero, {}, {0});
   connectAlone({out.get(), in.get()});
   EXPECT_EQ(out->via(QueueUse::kSend, 0), "NET/Socket/0");
 }
@@ -195,10 +180,10 @@ TEST(ProxyRanks, AreNotUsedUnlessOpened) {
 // The proxy rank is gone, and with it the way to send.
 TEST(ProxyRanks, AreMissed) {
   auto ranks = std::make_unique<ThreeRanks>();
-  const auto out = ranks->zero.open(ranks->two.self, {throughRankOne()}, {});
-  const auto in = ranks->two.open(ranks->zero.self, {}, {0});
+  const auto out = open(ranks->zero, ranks->two, {throughRankOne()}, {});
+  const auto in = open(ranks->two, ranks->zero, {}, {0});
   connectAlone({out.get(), in.get()});
-  ranks->one.ranks.reset();
+  ranks->one.reset();
   EXPECT_EQ(out->news().state, PeerState::kThere) << "nothing is left to send";
   const std::vector<std::byte> data = bytesOf(100, 0);
   ASSERT_TRUE(out->sender(0).send(Protocol::kSimple, data.data(), data.size()));

@@ -159,6 +159,36 @@ std::unique_ptr<Transport> netTransport(int rank, const NetSetup& setup) {
   return std::make_unique<OwningNetTransport>(std::make_unique<NetRank>(rank, setup));
 }
 
+// The same for a rank whose every queue is carried by the proxy thread of another rank of its host (PXN), which is hidden.
+class ProxiedNetTransport : private NetRankOwner, public Transport {
+ public:
+  ProxiedNetTransport(int rank, const NetSetup& setup)
+      : NetRankOwner{std::make_unique<NetRank>(rank, setup)},
+        Transport(net->sessions),
+        hidden_(rank + kHidden, setup) {}
+  std::string_view name() const override { return net->transport.name(); }
+  Viability isViable(const Peer& self, const Peer& other) const override {
+    return net->transport.isViable(self, other);
+  }
+  std::unique_ptr<Connection> open(const ConnectionRequest& request, const Peer& peer) override {
+    if (net->ranks.empty()) meetHidden();
+    ConnectionRequest proxied = request;
+    for (QueueNic& nic : proxied.sends) nic.proxy = hidden_.self.rank;
+    return net->transport.open(proxied, peer);
+  }
+
+ private:
+  static constexpr int kHidden = 1000;
+  void meetHidden() {
+    net->self = net->sessions->self();  // as the test has announced it
+    hidden_.self.hostHash = net->self.hostHash;
+    hidden_.self.networkNamespace = net->self.networkNamespace;
+    hidden_.transport.announce(hidden_.self);
+    makeProxies(*net, hidden_);
+  }
+  NetRank hidden_;
+};
+
 std::shared_ptr<PeerSessions> localSessions(int rank, const sockets::Secret& secret) {
   return std::make_shared<PeerSessions>(SessionOptions{.rank = rank, .secret = secret}, silentLog());
 }
@@ -179,6 +209,21 @@ Maker netMaker(const std::string& name, const std::string& address, const Socket
       },
       .crossesHosts = true,
       .maxAhead = kMaxInSockets};
+}
+
+Maker proxiedMaker() {
+  return {
+      .name = "NETThroughProxy",
+      .make = [](int rank, const sockets::Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
+        NetSetup setup;
+        setup.queueBytes = bytes;
+        setup.secret = secret;
+        setup.local = true;
+        return std::make_unique<ProxiedNetTransport>(rank, setup);
+      },
+      .crossesHosts = true,
+      .maxAhead = kMaxInSockets,
+      .steps = 100};
 }
 
 // The network transport over another network than sockets.
@@ -282,6 +327,7 @@ std::vector<Maker> allMakers() {
       netMaker("NET", "127.0.0.1", {0, 1}),
       netMaker("NETv6FourSockets", "::1", {2, 2}),
       pluginMaker(10),
+      proxiedMaker(),
       p2pMaker("P2P", {}),
       p2pMaker("P2PCrossMemory",
                CopyChoices::fromText("read_from=65536 read_up_to=1000000 stream_message=100000")),
