@@ -192,7 +192,7 @@ DirectExchange::Outcome DirectExchange::advance() {
       case Phase::kPost:
         if (!post()) return Outcome::kWouldBlock;
         if (way_ == Way::kStaged) staged_.keepOwn();
-        if (isBrought()) look_.begin();
+        if (isBrought()) look_.begin(blockBytes(work_));
         meeting_.restart();
         phase_ = Phase::kMeet;
         break;

@@ -1,14 +1,15 @@
 #pragma once
 // When a rank looks first for the descriptor of a rank that brings it data, where data goes one way. A look just before the descriptor is
-// written takes its line away from the rank that writes it, and both ranks wait for it twice. So a rank that had to wait looks later from
-// then on: a little later each time that it still came too early, and now and then a little sooner. Once in kHeld times it looks at once,
-// to see whether the others run ahead.
+// written takes its line away from the rank that writes it, and both ranks wait for it twice. So a rank that had to wait looks a moment
+// later from then on. With little data it learns how much later: a little more each time that it still came too early, and now and then
+// a little less. Once in kHeld times it looks at once, to see whether the others run ahead.
 //
-//   look.begin();
+//   look.begin(bytes);
 //   while (!posted()) look.waits();
 //   look.arrived();
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "runtime/device/waiting.h"
@@ -17,11 +18,13 @@ namespace xylem::collectives {
 
 class FirstLook {
  public:
-  void begin() {
+  // `bytes`: of the data.
+  void begin(std::size_t bytes) {
     held_ = !othersAreAhead_ && ++begun_ % kHeld != 0;
+    learns_ = bytes <= kLittle;
     waits_ = 0;
     if (!held_) return;
-    for (int i = 0; i < pauses_; ++i) device::pauseProcessor();
+    for (int i = 0; i < (learns_ ? pauses_ : kLeastPauses); ++i) device::pauseProcessor();
   }
   void waits() {
     othersAreAhead_ = false;
@@ -31,6 +34,8 @@ class FirstLook {
     const bool atOnce = waits_ == 0;
     if (!held_) {
       othersAreAhead_ = othersAreAhead_ || atOnce;
+    } else if (!learns_) {
+      return;
     } else if (atOnce) {
       if (++hits_ % kHits == 0) pauses_ = std::max(pauses_ - 1, kLeastPauses);
     } else if (waits_ <= kSoon) {
@@ -46,12 +51,15 @@ class FirstLook {
   // After this many held looks that found the descriptor, the next one is held back less.
   static constexpr std::uint32_t kHits = 8;
   // Looks after the first one, if the descriptor came soon after it.
-  static constexpr int kSoon = 3;
+  static constexpr int kSoon = 16;
   static constexpr std::uint32_t kHeld = 4;
+  // The rank that brings more copies for longer than a line takes to come.
+  static constexpr std::size_t kLittle = 4096;
 
   bool othersAreAhead_ = true;
   bool held_ = false;  // this time
-  int waits_ = 0;      // this time: how often it has looked in vain
+  bool learns_ = false;
+  int waits_ = 0;  // this time: how often it has looked in vain
   int pauses_ = kLeastPauses;
   std::uint32_t begun_ = 0, hits_ = 0;
 };
