@@ -44,6 +44,8 @@ class FirstLook {
   }
   // Whether the next descriptor may be there already.
   bool othersAreAhead() const { return othersAreAhead_; }
+  // For how many pauses of the processor the next look at little data is held back.
+  int pauses() const { return pauses_; }
 
  private:
   // A pause takes some ten nanoseconds.
