@@ -30,7 +30,14 @@ std::shared_ptr<std::byte> NetworkSlots::allocate(std::size_t bytes) {
 }
 
 std::shared_ptr<std::byte> NetworkSlots::allocateShared(std::size_t bytes, transport::DeviceHandle& handle) {
-  const auto memory = makeSharedMemory(gpu_, wholePages(bytes) + kPage, "a queue over the network");
+  std::shared_ptr<GpuMemory> memory;
+  try {
+    memory = makeSharedMemory(gpu_, wholePages(bytes) + kPage, "a queue over the network");
+  } catch (const Error& error) {
+    log_->info(Subsystem::kNet, "queues of other ranks have their slots in memory of the host: {}",
+               error.what());
+    return nullptr;
+  }
   const auto address = reinterpret_cast<std::uintptr_t>(memory->data());
   MemoryHandle driver{};
   {

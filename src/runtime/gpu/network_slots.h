@@ -25,6 +25,7 @@ class NetworkSlots final : public transport::DeviceMemory {
   std::shared_ptr<std::byte> allocate(std::size_t bytes) override;
   std::shared_ptr<std::byte> allocateShared(std::size_t bytes, transport::DeviceHandle& handle) override;
   std::shared_ptr<std::byte> reach(const transport::DeviceHandle& handle) override;
+  std::shared_ptr<void> enter() override { return std::make_shared<EnteredDevice>(gpu_); }
   FileDescriptor dmaBufOf(std::byte* memory, std::size_t bytes) override;
 
  private:

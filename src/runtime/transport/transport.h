@@ -93,7 +93,7 @@ class Connection {
   // The state of the peer. Does not wait, but makes a system call.
   virtual PeerNews news() = 0;
   // A rank of this host without which what this rank has sent does not go on, beside the peer; -1: none.
-  virtual int needsBeside() const { return -1; }
+  virtual int needsBeside() { return -1; }
   // The session with the peer, over which the connection is set up and closed; null if the other end is no
   // rank.
   virtual PeerSession* session() const { return nullptr; }

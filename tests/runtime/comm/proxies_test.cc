@@ -31,7 +31,8 @@ constexpr int kSeconds = 60;
 // Each host has a network device beside each rank, so that rank 0 sends to rank 3 through rank 1.
 class Job {
  public:
-  explicit Job(const std::string& role, const std::string& pxn = "1") {
+  // `levelOfOne`: NCCL_P2P_PXN_LEVEL of rank 1.
+  explicit Job(const std::string& role, const std::string& pxn = "1", const std::string& levelOfOne = "2") {
     const Variables variables{
         {"NCCL_TOPO_FILE", std::string(XYLEM_SOURCE_DIR) + "/topologies/dgxh100-4gpu.xml"},
         {"NCCL_NET_PLUGIN", plugins::testNetFile(kVersion)},
@@ -43,6 +44,7 @@ class Job {
     EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess) << ncclGetLastError(nullptr);
     for (int rank = 0; rank < kRanks; ++rank) {
       const Variables own{{"NCCL_HOSTID", fmt::format("host-{}", rank / kPerHost)},
+                          {"NCCL_P2P_PXN_LEVEL", rank == 1 ? levelOfOne : "2"},
                           {"NCCL_DEBUG_FILE", folder_ / fmt::format("log.{}", rank)}};
       processes_.push_back(std::make_unique<RankProcess>(role, rank, kRanks, id));
     }
@@ -111,6 +113,12 @@ TEST(Proxies, SendWhatOtherRanksWrite) {
 
 TEST(Proxies, AreForGpusUnlessAsked) {
   Job job("proxied", "0");
+  job.expectAllWell();
+  EXPECT_THAT(job.log(0), HasSubstr("0[0] -> 3[1] [send] via NET/Test08/1\n"));
+}
+
+TEST(Proxies, AreNotUsedByRanksThatChooseThemInOtherWays) {
+  Job job("proxied", "1", "0");
   job.expectAllWell();
   EXPECT_THAT(job.log(0), HasSubstr("0[0] -> 3[1] [send] via NET/Test08/1\n"));
 }

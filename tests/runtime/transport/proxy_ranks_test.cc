@@ -160,6 +160,25 @@ TEST(ProxyRanks, SayWhyTheyCannotConnect) {
   EXPECT_THAT(text, HasSubstr("rank 1, which sends for this rank (PXN): the cable is cut"));
 }
 
+// The proxy rank cannot take what it is asked for, and says so, for later queues, too.
+TEST(ProxyRanks, RefuseWhatIsNoQueue) {
+  ThreeRanks ranks;
+  ranks.zero.ranks.find(1)->ask({.receiver = 2, .device = 77}, STDIN_FILENO);
+  const auto out = open(ranks.zero, ranks.two, {throughRankOne()}, {});
+  const auto in = open(ranks.two, ranks.zero, {}, {0});
+  std::string text;
+  EXPECT_TRUE(soon([&] {
+    try {
+      in->advance();
+      return out->advance();
+    } catch (const Error& error) {
+      text = error.what();
+      return true;
+    }
+  }));
+  EXPECT_THAT(text, HasSubstr("rank 1, which was to send to it for this rank (PXN), could not take over"));
+}
+
 TEST(ProxyRanks, AreNeededUntilTheOtherLeaves) {
   ThreeRanks ranks;
   EXPECT_TRUE(ranks.one->ranks.needed());

@@ -67,6 +67,24 @@ TEST_P(Sessions, ThereIsOnePerPair) {
   EXPECT_EQ(ranks_[0]->isLocal(peers_[1]), GetParam());
 }
 
+// A rank that has left goes on only where a channel outlives it.
+TEST_P(Sessions, AChannelMayOutliveARank) {
+  meet();
+  const ChannelUse lasting{.purpose = kForProxies, .kind = ChannelKind::kNet};
+  SessionChannel there(session(0), kUse), here(session(1), kUse);
+  SessionChannel stays(session(0), lasting), served(session(1), lasting);
+  for (SessionChannel* const channel : {&stays, &served}) channel->outliveRank();
+  there.send(PeerMessage::kOffer, body("before"));
+  session(0)->tellLeft();
+  await([&] { return here.news().state != PeerState::kThere || here.hasMessage(); }, "the message before");
+  EXPECT_EQ(awaitMessage(here).text(), "before");
+  await([&] { return here.news().state == PeerState::kClosed; }, "the end of the channel");
+  EXPECT_EQ(SessionChannel(session(1), kUse).news().state, PeerState::kClosed) << "opened later";
+  EXPECT_EQ(served.news().state, PeerState::kThere);
+  served.send(PeerMessage::kOffer, body("after"));
+  EXPECT_EQ(awaitMessage(stays).text(), "after");
+}
+
 // The higher rank has connected long before the lower one opens the session, which takes that connection.
 TEST_P(Sessions, TheLowerRankTakesTheConnectionOfTheHigherOne) {
   const Deadline later = Deadline::after(kConnectDelay + std::chrono::milliseconds(100));

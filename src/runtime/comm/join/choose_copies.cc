@@ -125,8 +125,8 @@ HostCopies copiesFor(const JobRoster& roster, const Settings& settings, int thre
     if (threads >= kReadFaster) {
       copies.choices.readAllFrom(collectives::SharedWork::kLeastShared);
       copies.reason =
-          fmt::format("from 1 MiB on ranks begin with reading, as the first has {} threads; others: {}", threads,
-                      copies.reason);
+          fmt::format("from 1 MiB on ranks begin with reading, as the first has {} threads; others: {}",
+                      threads, copies.reason);
     }
   }
   if (const std::int64_t from = settings.integer(Setting::kCrossMemory); from >= 0) {

@@ -122,7 +122,8 @@ class QueueLines {
 
   // In the order in which NCCL connects them: nearest ranks first.
   void write(bool trees, bool pat) {
-    const LinkPlan now = planLinks(queues_.plan, queues_.rank, {.channels = queues_.scope.channels, .trees = trees, .pat = pat});
+    const LinkPlan now = planLinks(queues_.plan, queues_.rank,
+                                   {.channels = queues_.scope.channels, .trees = trees, .pat = pat});
     const int ranks = queues_.plan.job().ranks();
     for (int distance = 1; distance < ranks; ++distance) {
       const int below = (queues_.rank + ranks - distance) % ranks;

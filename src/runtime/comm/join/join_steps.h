@@ -52,7 +52,7 @@ class InitTimer {
  private:
   Clock::time_point start_, last_;
   std::array<double, kInitParts> parts_{};
-  double longest_ = 0;           // seconds
+  double longest_ = 0;  // seconds
   const char* longestName_ = "";
 };
 

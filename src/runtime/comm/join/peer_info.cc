@@ -56,6 +56,13 @@ std::uint64_t processNumber() {
   return number;
 }
 
+// A number for the settings by which a rank chooses its proxy ranks; not 0.
+std::int64_t proxyRules(const Settings& settings) {
+  const std::int64_t level =
+      settings.integer(Setting::kPxnDisable) == 1 ? 0 : settings.integer(Setting::kP2pPxnLevel);
+  return 1 + level + 4 * settings.integer(Setting::kCrossNic);
+}
+
 PeerInfo describePeer(const Settings& settings, int rank, int device, std::uint64_t gpu) {
   PeerInfo info;
   info.peer.hostHash = hostHashOf(settings);
@@ -72,7 +79,7 @@ PeerInfo describePeer(const Settings& settings, int rank, int device, std::uint6
   info.rules = rules::versionNumber(rules::rulesOf(settings)->version);
   info.direct = gpu != 0 ? Direct::kNothing : directOf(settings);
   info.checked = settings.integer(Setting::kCheck);
-  info.usesProxies = gpu != 0 ? 1 : settings.integer(Setting::kPxn);
+  if (gpu != 0 || settings.integer(Setting::kPxn) == 1) info.usesProxies = proxyRules(settings);
   return info;
 }
 

@@ -31,11 +31,12 @@ struct PeerInfo {
   std::int32_t library = 0;       // NCCL_VERSION_CODE; must be the same on all ranks
   std::int32_t rules = 0;         // by which the rank plans: a versionNumber(); the same on all ranks
   Direct direct = Direct::kNothing;
-  std::int64_t gpuBlocks = 0;    // of the kernel that its GPU executes at the same time
-  std::int64_t checked = 0;      // 1: XYLEM_CHECK=1; one such rank is enough for all
-  std::int64_t usesProxies = 0;  // 1: ranks like this one send through each other's network devices (PXN)
-  std::uint64_t reduces = 0;     // by its network: a reductionBit() each, and kGatherBit, kScatterBit
-  device::CoreSet cores;         // on which this rank may run
+  std::int64_t gpuBlocks = 0;  // of the kernel that its GPU executes at the same time
+  std::int64_t checked = 0;    // 1: XYLEM_CHECK=1; one such rank is enough for all
+  // Ranks of a host with the same number send through each other's network devices (PXN); 0: not this one.
+  std::int64_t usesProxies = 0;
+  std::uint64_t reduces = 0;  // by its network: a reductionBit() each, and kGatherBit, kScatterBit
+  device::CoreSet cores;      // on which this rank may run
 };
 
 // A random number of this process. A forked child gets one of its own.

@@ -38,9 +38,9 @@ std::map<int, int> proxiesOf(const CommPlan& plan, int rank) {
 // Whether two ranks send through each other's devices if the plan says so.
 bool mayShareDevices(const PeerInfo& one, const PeerInfo& other) {
   const transport::Peer &a = one.peer, &b = other.peer;
-  return one.usesProxies != 0 && other.usesProxies != 0 && a.rank != b.rank && a.hostHash == b.hostHash &&
-         a.networkNamespace == b.networkNamespace && (a.gpu != 0) == (b.gpu != 0) &&
-         (a.gpu != 0 || a.process != b.process);
+  return one.usesProxies != 0 && one.usesProxies == other.usesProxies && a.rank != b.rank &&
+         a.hostHash == b.hostHash && a.networkNamespace == b.networkNamespace &&
+         (a.gpu != 0) == (b.gpu != 0) && (a.gpu != 0 || a.process != b.process);
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -15,47 +18,96 @@ namespace xylem::comm {
 namespace {
 
 constexpr std::chrono::seconds kIdleTime{10};
-constexpr std::chrono::milliseconds kLook{2};
+constexpr std::chrono::milliseconds kLook{5};
+// How long a rank that leaves waits for the end of networks which were kept for it.
+constexpr std::chrono::milliseconds kSettle{100};
 
-// The networks that other ranks still need.
+// The networks that other ranks still need, and a thread that ends each of them when that is over. Ending one may take long: the
+// driver of a GPU may wait for running kernels before it takes memory back.
 class Kept {
  public:
   static Kept& instance() {
     static Kept& kept = *new Kept;  // communicators may end after static objects
     return kept;
   }
-  // Keeps the network if it is needed, and ends those that no longer are.
+
   void add(std::unique_ptr<RankNetwork> network) {
-    const std::lock_guard lock(mutex_);
-    if (exiting_) return await(*network);
-    networks_.push_back(std::move(network));
-    std::erase_if(networks_, [](const auto& kept) { return !kept->ranks.needed(); });
+    std::unique_lock lock(mutex_);
+    networks_.push_back({std::move(network), Deadline::after(kIdleTime)});
+    if (std::exchange(running_, true)) return;
+    if (exiting_) {
+      lock.unlock();
+      return run();
+    }
+    if (thread_.joinable()) thread_.join();
+    thread_ = std::thread([this] { run(); });
+  }
+  // Returns when those that are no longer needed have ended, or after a moment.
+  void settle() {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t asked = ++asked_;
+    asks_.notify_all();
+    settled_.wait_for(lock, kSettle, [&] { return !running_ || looked_ >= asked; });
   }
 
  private:
+  struct Entry {
+    std::unique_ptr<RankNetwork> network;
+    Deadline idle;  // of the exit
+    std::uint64_t seen = 0;
+
+    bool isOver(bool exiting) {
+      if (const std::uint64_t now = network->ranks.activity(); std::exchange(seen, now) != now)
+        idle = Deadline::after(kIdleTime);
+      return !network->ranks.needed() || (exiting && idle.passed());
+    }
+  };
+
   Kept() {
     std::atexit([] { instance().exit(); });
   }
-  void exit() {
-    if (getpid() != process_) return;  // a forked child has no proxy threads
-    const std::lock_guard lock(mutex_);
-    exiting_ = true;
-    for (const auto& network : networks_) await(*network);
-    networks_.clear();
-  }
-  static void await(RankNetwork& network) {
-    Deadline idle = Deadline::after(kIdleTime);
-    for (std::uint64_t seen = 0; network.ranks.needed() && !idle.passed();) {
-      if (const std::uint64_t now = network.ranks.activity(); std::exchange(seen, now) != now)
-        idle = Deadline::after(kIdleTime);
-      std::this_thread::sleep_for(kLook);
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (!networks_.empty()) {
+      const std::uint64_t asked = asked_;
+      std::vector<Entry> over = takeOver();
+      lock.unlock();
+      over.clear();
+      lock.lock();
+      looked_ = asked;
+      settled_.notify_all();
+      if (!networks_.empty()) asks_.wait_for(lock, kLook, [&] { return asked_ != asked; });
     }
+    running_ = false;
+    settled_.notify_all();
+  }
+  std::vector<Entry> takeOver() {
+    const auto over = std::stable_partition(networks_.begin(), networks_.end(),
+                                            [this](Entry& entry) { return !entry.isOver(exiting_); });
+    std::vector<Entry> taken(std::make_move_iterator(over), std::make_move_iterator(networks_.end()));
+    networks_.erase(over, networks_.end());
+    return taken;
+  }
+  void exit() {
+    if (getpid() != process_) return;  // a forked child has no such threads
+    std::thread last;
+    {
+      const std::lock_guard lock(mutex_);
+      exiting_ = true;
+      for (Entry& entry : networks_) entry.idle = Deadline::after(kIdleTime);
+      last = std::move(thread_);
+    }
+    if (last.joinable()) last.join();
   }
 
   const pid_t process_ = getpid();
-  std::mutex mutex_;
-  bool exiting_ = false;
-  std::vector<std::unique_ptr<RankNetwork>> networks_;
+  std::mutex mutex_;  // guards all that follows; not held while a network ends
+  std::condition_variable asks_, settled_;
+  std::uint64_t asked_ = 0, looked_ = 0;
+  bool exiting_ = false, running_ = false;
+  std::vector<Entry> networks_;
+  std::thread thread_;
 };
 
 }  // namespace
@@ -66,9 +118,13 @@ void endWhenUnused(std::unique_ptr<RankNetwork> network) noexcept {
   network->ranks.forgetDevice();
   network->ranks.leave();
   try {
-    Kept::instance().add(std::move(network));
+    if (network->ranks.needed()) {
+      network->ranks.tellLeft();
+      Kept::instance().add(std::move(network));
+    }
+    Kept::instance().settle();
   } catch (const std::exception&) {
-    // There is no memory to keep it.
+    // There is no memory to keep it, or no thread for that.
   }
 }
 

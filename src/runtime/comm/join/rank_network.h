@@ -30,8 +30,8 @@ struct RankNetwork {
   transport::ProxyRanks ranks;
 };
 
-// Destroys it now, or, if other ranks of the host still send through it, with the next one that ends, or when the process exits. The
-// exit waits for these ranks, as long as they send something every ten seconds.
+// Destroys it now, or, if other ranks of the host still send through it, in the background when these have left. The exit of the process
+// waits for them, as long as something of theirs moves every ten seconds.
 void endWhenUnused(std::unique_ptr<RankNetwork> network) noexcept;
 
 }  // namespace xylem::comm

@@ -28,30 +28,31 @@ namespace xylem::gpu {
 namespace {
 
 // Functions by the names that cuda.h gives them for this version of the API, such as cuMemAlloc_v2.
-#define XYLEM_CUDA_FUNCTIONS(ROW)                                                                         \
-  ROW(cuInit)                                                                                             \
-  ROW(cuDriverGetVersion)                                                                                 \
-  ROW(cuGetErrorString)                                                                                   \
-  ROW(cuDeviceGetCount)                                                                                   \
-  ROW(cuDeviceGet)                                                                                        \
-  ROW(cuDeviceGetName)                                                                                    \
-  ROW(cuDeviceTotalMem)                                                                                   \
-  ROW(cuDeviceGetUuid)                                                                                    \
-  ROW(cuDeviceGetPCIBusId) ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent)   \
-      ROW(cuCtxGetDevice) ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree)       \
-          ROW(cuMemHostAlloc) ROW(cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister)          \
-          ROW(cuMemGetHandleForAddressRange)                                                              \
-              ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx) ROW(cuStreamCreate)      \
-                  ROW(cuStreamDestroy) ROW(cuStreamSynchronize) ROW(cuMemsetD8Async)                      \
-                      ROW(cuMemGetAddressRange) ROW(cuIpcGetMemHandle) ROW(cuIpcOpenMemHandle)            \
-                          ROW(cuIpcCloseMemHandle) ROW(cuCtxSynchronize) ROW(cuDeviceCanAccessPeer)       \
-                              ROW(cuCtxEnablePeerAccess) ROW(cuThreadExchangeStreamCaptureMode)           \
-                                  ROW(cuUserObjectCreate) ROW(cuUserObjectRelease)                        \
-                                      ROW(cuGraphRetainUserObject) ROW(cuEventCreate) ROW(cuEventDestroy) \
-                                          ROW(cuEventRecord) ROW(cuStreamWaitEvent) ROW(cuEventQuery)     \
-                                              ROW(cuModuleLoadData) ROW(cuModuleGetFunction)              \
-                                                  ROW(cuLaunchHostFunc) ROW(cuLaunchKernel)               \
-                                                      ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+#define XYLEM_CUDA_FUNCTIONS(ROW)                                                                            \
+  ROW(cuInit)                                                                                                \
+  ROW(cuDriverGetVersion)                                                                                    \
+  ROW(cuGetErrorString)                                                                                      \
+  ROW(cuDeviceGetCount)                                                                                      \
+  ROW(cuDeviceGet)                                                                                           \
+  ROW(cuDeviceGetName)                                                                                       \
+  ROW(cuDeviceTotalMem)                                                                                      \
+  ROW(cuDeviceGetUuid)                                                                                       \
+  ROW(cuDeviceGetPCIBusId)                                                                                   \
+  ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent) ROW(cuCtxGetDevice)           \
+      ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree) ROW(cuMemHostAlloc)          \
+          ROW(cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister)                                 \
+              ROW(cuMemGetHandleForAddressRange) ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync)              \
+                  ROW(cuStreamGetCtx) ROW(cuStreamCreate) ROW(cuStreamDestroy) ROW(cuStreamSynchronize)      \
+                      ROW(cuMemsetD8Async) ROW(cuMemGetAddressRange) ROW(cuIpcGetMemHandle)                  \
+                          ROW(cuIpcOpenMemHandle) ROW(cuIpcCloseMemHandle) ROW(cuCtxSynchronize)             \
+                              ROW(cuDeviceCanAccessPeer) ROW(cuCtxEnablePeerAccess)                          \
+                                  ROW(cuThreadExchangeStreamCaptureMode) ROW(cuUserObjectCreate)             \
+                                      ROW(cuUserObjectRelease) ROW(cuGraphRetainUserObject)                  \
+                                          ROW(cuEventCreate) ROW(cuEventDestroy) ROW(cuEventRecord)          \
+                                              ROW(cuStreamWaitEvent) ROW(cuEventQuery) ROW(cuModuleLoadData) \
+                                                  ROW(cuModuleGetFunction) ROW(cuLaunchHostFunc)             \
+                                                      ROW(cuLaunchKernel)                                    \
+                                                          ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
 
 // Newer headers name a later form of it, which older drivers do not have.
 using CaptureInfo = CUresult (*)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
@@ -145,16 +146,20 @@ Status currentDevice(int* device) {
 
 // While a stream is captured, the driver forbids threads to ask events and to take memory, unless they relax the capture. A call that
 // it forbids would spoil the program's capture.
-thread_local std::vector<CUstreamCaptureMode> captureModes;
+// A plain array: it can be used while the thread or the process ends.
+constexpr int kMostEntered = 16;
+thread_local CUstreamCaptureMode captureModes[kMostEntered];
+thread_local int enteredDevices = 0;
 
 Status enter(int number) {
   Device device;
+  if (enteredDevices == kMostEntered) return CUDA_ERROR_NOT_SUPPORTED;
   if (const Status status = open(number, device)) return status;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   if (const Status status = cuda.cuThreadExchangeStreamCaptureMode(&mode)) return status;
   const Status status = cuda.cuCtxPushCurrent(device.context);
   if (status == kDone)
-    captureModes.push_back(mode);
+    captureModes[enteredDevices++] = mode;
   else
     cuda.cuThreadExchangeStreamCaptureMode(&mode);
   return status;
@@ -162,10 +167,7 @@ Status enter(int number) {
 Status leave() {
   CUcontext popped = nullptr;
   const Status status = cuda.cuCtxPopCurrent(&popped);
-  if (!captureModes.empty()) {
-    cuda.cuThreadExchangeStreamCaptureMode(&captureModes.back());
-    captureModes.pop_back();
-  }
+  if (enteredDevices > 0) cuda.cuThreadExchangeStreamCaptureMode(&captureModes[--enteredDevices]);
   return status;
 }
 

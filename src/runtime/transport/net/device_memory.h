@@ -32,6 +32,8 @@ class DeviceMemory {
   virtual std::shared_ptr<std::byte> allocateShared(std::size_t bytes, DeviceHandle& handle) = 0;
   // Such memory of another rank; null if this rank's GPU does not reach it.
   virtual std::shared_ptr<std::byte> reach(const DeviceHandle& handle) = 0;
+  // The calling thread has the GPU for its own as long as it keeps what this returns.
+  virtual std::shared_ptr<void> enter() = 0;
   // The descriptor of such pages as a DMA-BUF, by which networks register them that do not take a GPU's addresses; an empty one if
   // the driver makes none.
   virtual FileDescriptor dmaBufOf(std::byte* memory, std::size_t bytes) = 0;

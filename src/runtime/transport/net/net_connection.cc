@@ -305,11 +305,11 @@ PeerNews NetConnection::newsOfQueues() {
   return last_;
 }
 
-// The proxy rank of a queue that is not empty.
-int NetConnection::needsBeside() const {
-  if (phase_ != Phase::kReady) return -1;
+// The proxy rank of a queue that is not empty, or not connected.
+int NetConnection::needsBeside() {
+  const std::lock_guard lock(mutex_);
   const auto waits = std::find_if(sends_.begin(), sends_.end(), [](const NetSendQueue& queue) {
-    return queue.proxied && !queue.proxied->flushed();
+    return queue.proxied && (!queue.proxied->connected() || !queue.proxied->flushed());
   });
   return waits == sends_.end() ? -1 : waits->options.proxy;
 }

@@ -47,7 +47,7 @@ class NetConnection : public Connection {
   bool ready() const override { return phase_ == Phase::kReady; }
   std::string via(QueueUse use, int queue) const override;
   PeerNews news() override;
-  int needsBeside() const override;
+  int needsBeside() override;
   PeerSession* session() const override { return &channel_.session(); }
   void withdraw() noexcept override;
 

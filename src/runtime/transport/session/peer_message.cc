@@ -33,7 +33,7 @@ PeerMessage parseMessage(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof(Header) || bytes.size() > kMaxPeerMessageBytes)
     throw Error(ResultCode::kRemoteError, "a message of {} bytes is none of a session", bytes.size());
   const auto header = valueOf<Header>(bytes);
-  if (header.kind < PeerMessage::kBegin || header.kind > PeerMessage::kBye)
+  if (header.kind < PeerMessage::kBegin || header.kind > PeerMessage::kLeft)
     throw Error(ResultCode::kRemoteError, "a session has no messages of kind {}", header.kind);
   PeerMessage message{static_cast<PeerMessage::Kind>(header.kind), header.channel, header.rank};
   bytes = bytes.subspan(sizeof header);

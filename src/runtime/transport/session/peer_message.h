@@ -15,6 +15,7 @@
 //   kAnswer   no       the answer
 //   kAbort    no       the sender gives up because of `rank`; a sentence
 //   kBye      no       the sender leaves in order; nothing more comes
+//   kLeft     no       the sender has left but for channels that outlive it (SessionChannel::outliveRank)
 //
 //   const std::vector<std::byte> bytes = serialize({.kind = PeerMessage::kAbort, .rank = 3, .body = ...});
 //   const PeerMessage message = parseMessage(bytes);                              // at the other rank
@@ -46,6 +47,7 @@ struct PeerMessage {
     kAnswer,
     kAbort,
     kBye,
+    kLeft,
   };
   Kind kind = kAsk;
   std::uint32_t channel = 0;

@@ -176,6 +176,9 @@ void PeerSession::hear(PeerMessage message) {
     case PeerMessage::kBye:
       state_ = State::kClosed;
       break;
+    case PeerMessage::kLeft:
+      left_ = true;
+      break;
     case PeerMessage::kBegin:
       break;
   }
@@ -229,6 +232,22 @@ void PeerSession::flushWithin(const Deadline& deadline) noexcept {
     }
     poll(&ready, 1, deadline.pollMilliseconds());
   }
+}
+
+void PeerSession::tellLeft() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (state_ != State::kOpen || abort_) return;
+  try {
+    stream_->queue({.kind = PeerMessage::kLeft});
+    stream_->flush();
+  } catch (const std::exception&) {
+    // Out of memory: the peer learns it when the session ends.
+  }
+}
+
+void PeerSession::letOutlive(std::uint32_t channel) {
+  const std::lock_guard lock(mutex_);
+  channels_[channel].outlives = true;
 }
 
 bool PeerSession::ask() noexcept {
@@ -319,9 +338,11 @@ PeerNews PeerSession::newsOf(std::uint32_t channel) {
   PeerNews news = newsNow();
   if (news.state == PeerState::kAborted) return news;
   const auto found = channels_.find(channel);
-  if (found == channels_.end()) return news;
-  if (found->second.farewell) return {.state = PeerState::kClosed};
-  if (found->second.cancelled) news.state = PeerState::kLost;
+  const bool known = found != channels_.end();
+  if (known && found->second.farewell) return {.state = PeerState::kClosed};
+  if (known && found->second.cancelled) news.state = PeerState::kLost;
+  const bool goesOn = known && (found->second.outlives || !found->second.inbox.empty());
+  if (left_ && !goesOn && news.state == PeerState::kThere) news.state = PeerState::kClosed;
   return news;
 }
 

@@ -30,6 +30,8 @@
 //              this rank gives up                               sends kAbort                  kOpen
 //              kAbort                                           keeps the reason              kAborted
 //              kBye                                                                           kClosed
+//              kLeft                                           takes channels for closed that
+//                                                              do not outlive the peer        kOpen
 //              the connection ends, or brings no message                                      kLost
 //   kAborted, kClosed, kLost: final; messages that came before for channels can still be taken
 //
@@ -129,6 +131,9 @@ class PeerSession {
   bool toldAbort() const;
   void flushWithin(const Deadline& deadline) noexcept;
 
+  // Tells the peer that this rank has left, although the session goes on for channels that outlive it.
+  void tellLeft() noexcept;
+
   // Asks the peer whether it is at work. Returns false if the session is not open. The peer answers when it
   // calls news(), which every rank that waits does all the time.
   bool ask() noexcept;
@@ -150,6 +155,7 @@ class PeerSession {
     std::optional<std::vector<std::byte>> farewell;  // the body of the peer's kClose
     bool cancelled = false;                          // the peer closed it before its queues were set up
     bool closedHere = false;
+    bool outlives = false;  // the rank at either end
   };
 
   bool lower() const { return rank_ < peer_; }
@@ -164,6 +170,7 @@ class PeerSession {
 
   // For SessionChannel. Two ranks that open channels for the same use get the same numbers.
   std::uint32_t openChannel(const ChannelUse& use);
+  void letOutlive(std::uint32_t channel);
   bool send(const PeerMessage& message, int fd);
   std::optional<PeerMessage> take(std::uint32_t channel);
   bool hasMessage(std::uint32_t channel) const;
@@ -186,6 +193,7 @@ class PeerSession {
   std::unique_ptr<MessageStream> stream_;                // once it is open
   std::optional<PeerMessage> abort_;                     // why this rank gives up
   bool heard_ = false;                                   // the peer has sent a message
+  bool left_ = false;                                    // the peer has left but for channels that outlive it
   std::uint64_t queuedRegions_ = 0;                      // bit i: region i has been given to stream_
   bool asked_ = false;
   bool answered_ = false;                          // since the last ask()
@@ -211,6 +219,8 @@ class SessionChannel {
   bool connected() { return session_->advance(); }
   // Throws if the peer is gone. `fd`: a descriptor that goes with the message, for ranks of one host.
   void send(PeerMessage::Kind kind, std::vector<std::byte> body, int fd = -1);
+  // The channel goes on when the peer, or this rank, has left (PeerSession::tellLeft).
+  void outliveRank() { session_->letOutlive(number_); }
   // The next message of this channel; nothing if it has not arrived. Throws if none can come any more.
   std::optional<PeerMessage> take();
   // Whether take() would return a message that has been read already.

@@ -37,6 +37,7 @@ Drive CarriedQueue::connect() {
   const bool reached = slots_.memory != nullptr && answer == ProxiedQueueState::kReached;
   if (reached && context_.device == nullptr)
     throw Error(ResultCode::kRemoteError, "it destroyed its communicator before the queue was connected");
+  const std::shared_ptr<void> entered = reached ? context_.device->enter() : nullptr;
   const NetQueueMemory queue = reached ? NetQueueMemory(memory_.queue(slots_.memory.get()), context_.device)
                                        : NetQueueMemory(memory_.queue());
   const NetEndOptions options{.device = request_.device,
@@ -47,6 +48,10 @@ Drive CarriedQueue::connect() {
   connector_.reset();
   state.state.store(ProxiedQueueState::kConnected, std::memory_order_release);
   return Drive::kMoved;
+}
+
+bool CarriedQueue::isConnectingSlots() const {
+  return slots_.memory != nullptr && !pump_ && !failed_ && !over();
 }
 
 Drive CarriedQueue::drive(std::vector<pollfd>& fds) noexcept {

@@ -42,6 +42,8 @@ class CarriedQueue {
 
   // Moves what can be moved, as DrivenPump::drive().
   DrivenPump::Drive drive(std::vector<pollfd>& fds) noexcept;
+  // The rank reaches the slots, and the link is being made.
+  bool isConnectingSlots() const;
   bool over() const { return memory_.state().over.load(std::memory_order_acquire) != 0; }
   // Gives the slots back, once it is over.
   SharedSlots takeSlots() { return std::move(slots_); }

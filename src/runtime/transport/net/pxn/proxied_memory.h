@@ -31,6 +31,7 @@ struct ProxyDesk {
   std::atomic<std::uint32_t> over;      // 1: it needs the proxy rank no longer
   // By the proxy rank:
   alignas(kCounterBytes) std::atomic<std::uint32_t> asleep;  // 1: its thread sleeps until its bell rings
+  std::atomic<std::uint32_t> refuses;  // 1: it could not take a request, and takes no more
 };
 
 // The body of the message that asks a proxy rank to carry a queue; the descriptor of its memory comes with it.

@@ -69,6 +69,13 @@ PeerNews ProxiedQueue::news() const {
 }
 
 PeerNews ProxiedQueue::newsOfProxy() const {
+  if (!connected() && proxy_.refuses())
+    return {.state = PeerState::kLost,
+            .failedRank = -1,
+            .text = {},
+            .how = fmt::format(
+                "rank {}, which was to send to it for this rank (PXN), could not take over the queue",
+                proxy_.peer())};
   const PeerNews news = proxy_.news();
   if (news.state == PeerState::kClosed || news.state == PeerState::kLost)
     return {.state = PeerState::kLost,

@@ -4,14 +4,24 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <new>
+#include <thread>
 #include <utility>
 
+#include "core/deadline.h"
 #include "core/error.h"
 
 namespace xylem::transport {
 
 using Drive = DrivenPump::Drive;
+
+namespace {
+
+// How long a rank that leaves waits for links of queues with slots in its GPU's memory.
+constexpr std::chrono::seconds kConnectTime{1};
+
+}  // namespace
 
 ProxyRank::ProxyRank(const Peer& peer, PeerSessions& sessions, const CarriedQueue::Context& context,
                      int slots, std::atomic<std::uint64_t>& attention)
@@ -20,6 +30,7 @@ ProxyRank::ProxyRank(const Peer& peer, PeerSessions& sessions, const CarriedQueu
       attention_(attention),
       channel_(sessions.with(peer), {kForProxies, ChannelKind::kNet}),
       mine_(SharedMemory::create("xylem proxy desk", sizeof(ProxyDesk))) {
+  channel_.outliveRank();
   bool any = false;
   for (int device = 0; device < context_.network->deviceCount(); ++device)
     any = any || context_.takesGpu(device);
@@ -93,6 +104,10 @@ Drive ProxyRank::carry(std::vector<pollfd>& fds) noexcept {
     moved = moved || drive == Drive::kMoved;
     again = again || drive == Drive::kPollAgain;
   }
+  if (moved) moves_.fetch_add(1, std::memory_order_relaxed);
+  const auto connecting = std::count_if(queues_.begin(), queues_.end(),
+                                        [](const auto& queue) { return queue->isConnectingSlots(); });
+  connecting_.store(static_cast<int>(connecting), std::memory_order_release);
   return moved ? Drive::kMoved : again ? Drive::kPollAgain : Drive::kSleep;
 }
 
@@ -105,8 +120,9 @@ void ProxyRank::takeRequests() {
       take(std::move(*message));
     }
   } catch (const std::exception&) {
-    // The rank is gone, or does not speak as it should: nothing more comes from it.
+    // The rank is gone, or does not speak as it should, or this process has no place for another descriptor or mapping.
     requestsTaken_ = ~std::uint64_t{0};
+    theirs().refuses.store(1, std::memory_order_release);
   }
 }
 
@@ -157,9 +173,8 @@ ProxyRanks::~ProxyRanks() {
 }
 
 Connection& ProxyRanks::open(const Peer& peer, PeerSessions& sessions, int slots) {
-  std::unique_ptr<ProxyRank>& rank = ranks_[peer.rank];
-  rank = std::make_unique<ProxyRank>(peer, sessions, context_, slots, service_.counter());
-  return *rank;
+  auto made = std::make_unique<ProxyRank>(peer, sessions, context_, slots, service_.counter());
+  return *(ranks_[peer.rank] = std::move(made));
 }
 
 void ProxyRanks::serve() {
@@ -177,8 +192,14 @@ void ProxyRanks::leave() noexcept {
 }
 
 void ProxyRanks::forgetDevice() noexcept {
+  const Deadline deadline = Deadline::after(kConnectTime);
+  const auto connects = [](const auto& rank) { return rank.second->connectsSlots(); };
+  while (std::any_of(ranks_.begin(), ranks_.end(), connects) && !deadline.passed())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (serving_) context_.engine->remove(service_);
-  for (const auto& [number, rank] : ranks_) rank->forgetDevice();
+  std::vector<std::vector<SharedSlots>>
+      unused;  // given back when the thread serves again: that may take long
+  for (const auto& [number, rank] : ranks_) unused.push_back(rank->forgetDevice());
   if (serving_) context_.engine->add(service_);
 }
 

@@ -41,6 +41,7 @@ class ProxyRank final : public Connection {
   void ask(const ProxyRequest& request, int memory);
   // Lets its thread look at the queues.
   void wake() noexcept;
+  bool refuses() const { return mine().refuses.load(std::memory_order_acquire) != 0; }
   // This rank needs it no longer.
   void leave() noexcept;
 
@@ -50,14 +51,17 @@ class ProxyRank final : public Connection {
   // Whether the rank has asked for attention since the last carry().
   bool disturbed() const noexcept;
 
-  // While the proxy thread carries nothing:
-  void forgetDevice() noexcept { context_.device = nullptr; }
+  // Whether a queue with slots in the memory of this rank's GPU gets its link at the moment.
+  bool connectsSlots() const { return connecting_.load(std::memory_order_acquire) > 0; }
+  // While the proxy thread carries nothing: gives back the memory that no queue has.
+  std::vector<SharedSlots> forgetDevice() noexcept {
+    context_.device = nullptr;
+    return std::move(slots_);
+  }
 
   // By any thread: whether the rank may still want something sent, and a number that changes when it does.
   bool needsThisRank() noexcept;
-  std::uint64_t activity() const noexcept {
-    return ready() ? theirs().attention.load(std::memory_order_relaxed) : 0;
-  }
+  std::uint64_t activity() const noexcept { return moves_.load(std::memory_order_relaxed); }
 
  private:
   ProxyDesk& mine() const { return *std::launder(reinterpret_cast<ProxyDesk*>(mine_.data())); }
@@ -74,6 +78,8 @@ class ProxyRank final : public Connection {
   FileDescriptor bell_;  // of the peer's proxy thread
   bool offered_ = false;
   std::atomic<bool> ready_{false};
+  std::atomic<std::uint64_t> moves_{0};  // how often its queues have moved
+  std::atomic<int> connecting_{0};       // queues that have slots of this rank's GPU and no link yet
   // Used by the proxy thread:
   std::uint64_t seenAttention_ = 0;
   std::uint64_t requestsTaken_ = 0;
@@ -98,11 +104,15 @@ class ProxyRanks {
 
   // This rank sends no more: its proxy ranks need not wait for it.
   void leave() noexcept;
-  // From now on no further queue gets slots in the memory of this rank's GPU.
+  // From now on no further queue gets slots in the memory of this rank's GPU. Waits a moment for those that get their links.
   void forgetDevice() noexcept;
   bool empty() const { return ranks_.empty(); }
   // Whether another rank may still want something sent. Makes a system call for each.
   bool needed() noexcept;
+  // Tells the others that this rank is there for that alone.
+  void tellLeft() noexcept {
+    for (const auto& [number, rank] : ranks_) rank->session()->tellLeft();
+  }
   // Changes while other ranks send through this one.
   std::uint64_t activity() const noexcept;
 
