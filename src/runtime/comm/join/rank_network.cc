@@ -12,12 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/deadline.h"
-
 namespace xylem::comm {
 namespace {
 
-constexpr std::chrono::seconds kIdleTime{10};
+// How long the exit waits for ranks that send nothing, and for steps that a receiver does not take.
+constexpr std::chrono::seconds kIdleTime{10}, kStuckTime{60};
 constexpr std::chrono::milliseconds kLook{5};
 // How long a rank that leaves waits for the end of networks which were kept for it.
 constexpr std::chrono::milliseconds kSettle{100};
@@ -25,22 +24,30 @@ constexpr std::chrono::milliseconds kSettle{100};
 // The networks that other ranks still need, and a thread that ends each of them when that is over. Ending one may take long: the
 // driver of a GPU may wait for running kernels before it takes memory back.
 class Kept {
+  using Clock = std::chrono::steady_clock;
+
  public:
+  // A forked child has one of its own. Never destroyed: communicators may end after static objects.
   static Kept& instance() {
-    static Kept& kept = *new Kept;  // communicators may end after static objects
-    return kept;
+    static std::mutex making;
+    static Kept* kept = nullptr;
+    const std::lock_guard lock(making);
+    if (kept == nullptr || kept->process_ != getpid()) kept = new Kept;
+    return *kept;
   }
 
   void add(std::unique_ptr<RankNetwork> network) {
     std::unique_lock lock(mutex_);
-    networks_.push_back({std::move(network), Deadline::after(kIdleTime)});
-    if (std::exchange(running_, true)) return;
+    networks_.push_back({std::move(network)});
+    if (running_) return;
     if (exiting_) {
+      running_ = true;
       lock.unlock();
       return run();
     }
     if (thread_.joinable()) thread_.join();
     thread_ = std::thread([this] { run(); });
+    running_ = true;
   }
   // Returns when those that are no longer needed have ended, or after a moment.
   void settle() {
@@ -53,13 +60,14 @@ class Kept {
  private:
   struct Entry {
     std::unique_ptr<RankNetwork> network;
-    Deadline idle;  // of the exit
+    Clock::time_point moved = Clock::now();
     std::uint64_t seen = 0;
 
     bool isOver(bool exiting) {
       if (const std::uint64_t now = network->ranks.activity(); std::exchange(seen, now) != now)
-        idle = Deadline::after(kIdleTime);
-      return !network->ranks.needed() || (exiting && idle.passed());
+        moved = Clock::now();
+      const auto limit = network->ranks.holdsSteps() ? kStuckTime : kIdleTime;
+      return !network->ranks.needed() || (exiting && Clock::now() - moved > limit);
     }
   };
 
@@ -90,15 +98,16 @@ class Kept {
     return taken;
   }
   void exit() {
-    if (getpid() != process_) return;  // a forked child has no such threads
+    if (getpid() != process_) return;
     std::thread last;
     {
       const std::lock_guard lock(mutex_);
       exiting_ = true;
-      for (Entry& entry : networks_) entry.idle = Deadline::after(kIdleTime);
+      for (Entry& entry : networks_) entry.moved = Clock::now();
       last = std::move(thread_);
     }
     if (last.joinable()) last.join();
+    if (!running_) run();  // those for which there was no thread
   }
 
   const pid_t process_ = getpid();

@@ -31,7 +31,7 @@ struct RankNetwork {
 };
 
 // Destroys it now, or, if other ranks of the host still send through it, in the background when these have left. The exit of the process
-// waits for them, as long as something of theirs moves every ten seconds.
+// waits for them, as long as something of theirs moves every ten seconds, or every minute if there are steps that were not sent.
 void endWhenUnused(std::unique_ptr<RankNetwork> network) noexcept;
 
 }  // namespace xylem::comm

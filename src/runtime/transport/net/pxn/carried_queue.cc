@@ -50,8 +50,9 @@ Drive CarriedQueue::connect() {
   return Drive::kMoved;
 }
 
-bool CarriedQueue::isConnectingSlots() const {
-  return slots_.memory != nullptr && !pump_ && !failed_ && !over();
+bool CarriedQueue::connectsSlots() const {
+  return slots_.memory != nullptr && !pump_ && !failed_ && !over() &&
+         memory_.state().answer.load(std::memory_order_acquire) != ProxiedQueueState::kRefused;
 }
 
 Drive CarriedQueue::drive(std::vector<pollfd>& fds) noexcept {

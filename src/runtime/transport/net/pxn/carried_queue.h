@@ -42,8 +42,10 @@ class CarriedQueue {
 
   // Moves what can be moved, as DrivenPump::drive().
   DrivenPump::Drive drive(std::vector<pollfd>& fds) noexcept;
-  // The rank reaches the slots, and the link is being made.
-  bool isConnectingSlots() const;
+  // The rank may reach the slots, and there is no link yet.
+  bool connectsSlots() const;
+  // Steps that the rank has written were not sent yet.
+  bool holdsSteps() const { return pump_ && !pump_->flushed(); }
   bool over() const { return memory_.state().over.load(std::memory_order_acquire) != 0; }
   // Gives the slots back, once it is over.
   SharedSlots takeSlots() { return std::move(slots_); }

@@ -105,9 +105,9 @@ Drive ProxyRank::carry(std::vector<pollfd>& fds) noexcept {
     again = again || drive == Drive::kPollAgain;
   }
   if (moved) moves_.fetch_add(1, std::memory_order_relaxed);
-  const auto connecting = std::count_if(queues_.begin(), queues_.end(),
-                                        [](const auto& queue) { return queue->isConnectingSlots(); });
-  connecting_.store(static_cast<int>(connecting), std::memory_order_release);
+  const bool holds =
+      std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) { return queue->holdsSteps(); });
+  holds_.store(holds, std::memory_order_relaxed);
   return moved ? Drive::kMoved : again ? Drive::kPollAgain : Drive::kSleep;
 }
 
@@ -146,6 +146,12 @@ void ProxyRank::dropOver() {
     if (SharedSlots slots = queue->takeSlots(); slots.memory != nullptr) slots_.push_back(std::move(slots));
     return true;
   });
+}
+
+bool ProxyRank::connectsSlots() const {
+  return !channel_.session().toldAbort() &&
+         std::any_of(queues_.begin(), queues_.end(),
+                     [](const auto& queue) { return queue->connectsSlots(); });
 }
 
 void ProxyRank::sayAsleep(bool asleep) noexcept {
@@ -194,18 +200,27 @@ void ProxyRanks::leave() noexcept {
 void ProxyRanks::forgetDevice() noexcept {
   const Deadline deadline = Deadline::after(kConnectTime);
   const auto connects = [](const auto& rank) { return rank.second->connectsSlots(); };
-  while (std::any_of(ranks_.begin(), ranks_.end(), connects) && !deadline.passed())
+  for (;;) {
+    if (serving_) context_.engine->remove(service_);
+    if (std::none_of(ranks_.begin(), ranks_.end(), connects) || deadline.passed()) break;
+    if (serving_) context_.engine->add(service_);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  if (serving_) context_.engine->remove(service_);
+  }
   std::vector<std::vector<SharedSlots>>
       unused;  // given back when the thread serves again: that may take long
   for (const auto& [number, rank] : ranks_) unused.push_back(rank->forgetDevice());
   if (serving_) context_.engine->add(service_);
 }
 
-bool ProxyRanks::needed() noexcept {
+bool ProxyRanks::holdsSteps() const noexcept {
   return std::any_of(ranks_.begin(), ranks_.end(),
-                     [](const auto& rank) { return rank.second->needsThisRank(); });
+                     [](const auto& rank) { return rank.second->holdsSteps(); });
+}
+
+bool ProxyRanks::needed() noexcept {
+  bool any = false;  // all are asked: that reads their messages, too
+  for (const auto& [number, rank] : ranks_) any = rank->needsThisRank() || any;
+  return any;
 }
 
 std::uint64_t ProxyRanks::activity() const noexcept {

@@ -51,9 +51,9 @@ class ProxyRank final : public Connection {
   // Whether the rank has asked for attention since the last carry().
   bool disturbed() const noexcept;
 
-  // Whether a queue with slots in the memory of this rank's GPU gets its link at the moment.
-  bool connectsSlots() const { return connecting_.load(std::memory_order_acquire) > 0; }
-  // While the proxy thread carries nothing: gives back the memory that no queue has.
+  // While the proxy thread carries nothing: whether a queue with slots in the memory of this rank's GPU has no link yet; gives back the
+  // memory that no queue has.
+  bool connectsSlots() const;
   std::vector<SharedSlots> forgetDevice() noexcept {
     context_.device = nullptr;
     return std::move(slots_);
@@ -62,6 +62,7 @@ class ProxyRank final : public Connection {
   // By any thread: whether the rank may still want something sent, and a number that changes when it does.
   bool needsThisRank() noexcept;
   std::uint64_t activity() const noexcept { return moves_.load(std::memory_order_relaxed); }
+  bool holdsSteps() const noexcept { return holds_.load(std::memory_order_relaxed); }
 
  private:
   ProxyDesk& mine() const { return *std::launder(reinterpret_cast<ProxyDesk*>(mine_.data())); }
@@ -79,7 +80,7 @@ class ProxyRank final : public Connection {
   bool offered_ = false;
   std::atomic<bool> ready_{false};
   std::atomic<std::uint64_t> moves_{0};  // how often its queues have moved
-  std::atomic<int> connecting_{0};       // queues that have slots of this rank's GPU and no link yet
+  std::atomic<bool> holds_{false};       // a queue has steps that were not sent
   // Used by the proxy thread:
   std::uint64_t seenAttention_ = 0;
   std::uint64_t requestsTaken_ = 0;
@@ -113,8 +114,9 @@ class ProxyRanks {
   void tellLeft() noexcept {
     for (const auto& [number, rank] : ranks_) rank->session()->tellLeft();
   }
-  // Changes while other ranks send through this one.
+  // Changes while other ranks send through this one; whether something of theirs was not sent yet.
   std::uint64_t activity() const noexcept;
+  bool holdsSteps() const noexcept;
 
  private:
   // The work of the proxy thread for other ranks.
