@@ -143,8 +143,8 @@ TEST(ProxyRanks, CarryWhatWasWrittenBeforeTheConnectionIsClosed) {
   }
 }
 
-TEST(ProxyRanks, SayWhyTheyCannotConnect) {
-  ThreeRanks ranks(true);
+// The error with which rank 0 cannot connect to rank 2.
+std::string errorOfConnecting(ThreeRanks& ranks) {
   const auto out = open(ranks.zero, ranks.two, {throughRankOne()}, {});
   const auto in = open(ranks.two, ranks.zero, {}, {0});
   std::string text;
@@ -157,26 +157,21 @@ TEST(ProxyRanks, SayWhyTheyCannotConnect) {
       return true;
     }
   }));
-  EXPECT_THAT(text, HasSubstr("rank 1, which sends for this rank (PXN): the cable is cut"));
+  return text;
+}
+
+TEST(ProxyRanks, SayWhyTheyCannotConnect) {
+  ThreeRanks ranks(true);
+  EXPECT_THAT(errorOfConnecting(ranks),
+              HasSubstr("rank 1, which sends for this rank (PXN): the cable is cut"));
 }
 
 // The proxy rank cannot take what it is asked for, and says so, for later queues, too.
 TEST(ProxyRanks, RefuseWhatIsNoQueue) {
   ThreeRanks ranks;
   ranks.zero.ranks.find(1)->ask({.receiver = 2, .device = 77}, STDIN_FILENO);
-  const auto out = open(ranks.zero, ranks.two, {throughRankOne()}, {});
-  const auto in = open(ranks.two, ranks.zero, {}, {0});
-  std::string text;
-  EXPECT_TRUE(soon([&] {
-    try {
-      in->advance();
-      return out->advance();
-    } catch (const Error& error) {
-      text = error.what();
-      return true;
-    }
-  }));
-  EXPECT_THAT(text, HasSubstr("rank 1, which was to send to it for this rank (PXN), could not take over"));
+  EXPECT_THAT(errorOfConnecting(ranks),
+              HasSubstr("rank 1, which was to send to it for this rank (PXN), could not take over"));
 }
 
 TEST(ProxyRanks, AreNeededUntilTheOtherLeaves) {
