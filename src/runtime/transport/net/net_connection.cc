@@ -233,12 +233,14 @@ bool NetConnection::join() {
                              [](const NetReceiveQueue& queue) { return queue.pump != nullptr; }))
     return true;
   // Read the peer's messages meanwhile: it may abort or leave.
-  const PeerState state = listen().state;
-  if (state != PeerState::kThere && state != PeerState::kClosed)
-    throw Error(ResultCode::kRemoteError, "rank {} {} while connecting{}{}", peer(),
-                state == PeerState::kAborted ? "gave up" : "closed its connection",
-                last_.text.empty() ? "" : ": ", last_.text);
-  return false;
+  const PeerNews news = listen();
+  if (news.state == PeerState::kThere || news.state == PeerState::kClosed) return false;
+  const std::string& why = news.text.empty() ? news.how : news.text;
+  throw Error(ResultCode::kRemoteError, "rank {} {} while connecting{}{}", peer(),
+              news.state == PeerState::kAborted ? "gave up"
+              : news.how.empty()                ? "closed its connection"
+                                                : "cannot be reached",
+              why.empty() ? "" : ": ", why);
 }
 
 void NetConnection::makeEnds() {
