@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -39,7 +40,8 @@ class Job {
         {"TEST_NET_DEVICES", "4"},
         {"XYLEM_PXN", pxn},
         {"NCCL_DEBUG", "INFO"},
-        {"NCCL_DEBUG_SUBSYS", "ALL"}};
+        {"NCCL_DEBUG_SUBSYS", "ALL"},
+        {"XYLEM_TEST_MARK", folder_ / "mark"}};
     ncclUniqueId id;
     EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess) << ncclGetLastError(nullptr);
     for (int rank = 0; rank < kRanks; ++rank) {
@@ -52,6 +54,13 @@ class Job {
   RankProcess& process(int rank) { return *processes_[static_cast<std::size_t>(rank)]; }
   void expectAllWell() {
     for (int rank = 0; rank < kRanks; ++rank) EXPECT_EQ(process(rank).waitAtMost(kSeconds), 0) << log(rank);
+  }
+  // Waits until a rank has made the mark.
+  bool marked() const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(kSeconds);
+    while (!std::filesystem::exists(folder_ / "mark") && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return std::filesystem::exists(folder_ / "mark");
   }
   std::string log(int rank) const {
     std::ostringstream text;
@@ -154,9 +163,11 @@ const RankRole kLose("proxied by one that is lost", [](int rank, int ranks, cons
   if (rank == 1 || rank == 2) std::this_thread::sleep_for(std::chrono::hours(1));
   std::vector<int> data(100'000);
   ncclResult_t result = ncclSuccess;
-  while (result == ncclSuccess && cudaStreamSynchronize(nullptr) == cudaSuccess)
+  for (int round = 0; result == ncclSuccess && cudaStreamSynchronize(nullptr) == cudaSuccess; ++round) {
+    if (rank == 3 && round == 10) std::ofstream(variable("XYLEM_TEST_MARK")) << "under way";
     result = rank == 0 ? ncclSend(data.data(), data.size(), ncclInt32, 3, comm, nullptr)
                        : ncclRecv(data.data(), data.size(), ncclInt32, 0, comm, nullptr);
+  }
   if (rank == 0) {
     EXPECT_THAT(ncclGetLastError(comm), HasSubstr(variable("XYLEM_TEST_ERROR")));
   }
@@ -167,7 +178,7 @@ const RankRole kLose("proxied by one that is lost", [](int rank, int ranks, cons
 void loseRankOne(int signal, const char* error) {
   const Variables expected{{"XYLEM_TEST_ERROR", error}};
   Job job("proxied by one that is lost");
-  std::this_thread::sleep_for(std::chrono::seconds(1));
+  ASSERT_TRUE(job.marked());
   job.process(1).kill(signal);
   for (const int rank : {0, 3}) EXPECT_EQ(job.process(rank).waitAtMost(kSeconds), 0) << job.log(rank);
 }
