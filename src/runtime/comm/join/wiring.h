@@ -79,8 +79,8 @@ class Wiring {
   const transport::StepBytes stepBytes_;
   const std::unique_ptr<gpu::NetworkSlots> slots_;  // null: the device is a host device
   const std::unique_ptr<Transports> transports_;
-  const std::vector<transport::Connection*>
-      proxies_;  // to ranks that send through each other's network devices
+  // To the ranks that send through each other's network devices.
+  const std::vector<transport::Connection*> proxies_;
   const CollectiveConnections collectives_;
   bool dataInSlots_ = false;
   std::optional<CheckRing> checkRing_;

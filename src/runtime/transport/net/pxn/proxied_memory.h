@@ -1,7 +1,7 @@
 #pragma once
-// The memory that a rank and its proxy rank share. A rank sends through the network device of another rank of its host if the plan says so (PXN in
-// NCCL's words): it writes steps into a queue as always, and the proxy thread of that other rank, its proxy rank, carries them into the
-// network. The queue's memory is the ProxiedQueueState, in a page of its own, and the queue; the rank makes it and sends it with a
+// The memory that a rank and its proxy rank share. A rank sends through the network device of another rank of its host if the plan says
+// so (PXN in NCCL's words): it writes steps into a queue as always, and the proxy thread of that other rank, its proxy rank, carries
+// them into the network. The queue's memory is the ProxiedQueueState, in a page of its own, and the queue; the rank makes it and sends it with a
 // ProxyRequest. Beside that, the pair has one ProxyDesk for all queues in this direction.
 //
 //   proxied_queue.h   the rank's end of a queue          proxy_ranks.h     the pairs of ranks
@@ -53,8 +53,7 @@ struct ProxiedQueueState {
   std::array<char, 512> reason;  // before kFailed; ends with a zero
   // By the rank:
   std::atomic<std::uint32_t> answer;  // to kOffered; 0: not yet
-  std::atomic<std::uint32_t>
-      over;  // 1 once it sends no more, and no longer wants to have sent what is in the queue
+  std::atomic<std::uint32_t> over;    // 1: it sends no more, and what is in the queue need not be sent
 };
 
 // The memory of one queue.

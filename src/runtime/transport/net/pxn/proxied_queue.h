@@ -3,7 +3,7 @@
 //
 //   ProxiedQueue queue(proxyRank, {.receiver = 3, .device = 1, .stepBytes = stepBytes, .handle = handle});
 //   while (!queue.connected()) queue.advance();          // throws if the proxy rank cannot
-//   SendEnd end(3, queue.memory().queue(), nullptr, &queue);
+//   SendEnd end(3, queue.queue(), nullptr, &queue);
 
 #include "runtime/transport/net/pxn/proxied_memory.h"
 #include "runtime/transport/queue/pump.h"

@@ -206,8 +206,8 @@ void ProxyRanks::forgetDevice() noexcept {
     if (serving_) context_.engine->add(service_);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  std::vector<std::vector<SharedSlots>>
-      unused;  // given back when the thread serves again: that may take long
+  // Given back when the thread serves again, as that may take long.
+  std::vector<std::vector<SharedSlots>> unused;
   for (const auto& [number, rank] : ranks_) unused.push_back(rank->forgetDevice());
   if (serving_) context_.engine->add(service_);
 }
