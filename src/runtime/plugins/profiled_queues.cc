@@ -20,7 +20,10 @@ void ProfiledQueue::begin(const ProfiledPart& part, std::uint64_t first) {
                     .first = first,
                     .end = first + static_cast<std::uint64_t>(part.steps)});
   Part& begun = parts_.back();
-  const std::uint64_t limit = control_.head.load(std::memory_order_acquire) + transport::kQueueSteps;
+  const std::uint64_t head = control_.head.load(std::memory_order_acquire);
+  const std::uint64_t limit = head + transport::kQueueSteps;
+  // A kernel may have read steps of the parts before; their slots are those of the steps that open now.
+  if (!sends_) closeUpTo(head);
   openUpTo(limit);
   if (sends_) return;
   // Receive slots were posted before the part began, and some of its steps may be here already.
