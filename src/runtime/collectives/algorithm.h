@@ -10,8 +10,8 @@
 //
 // Promises of programs to their executors (tests/runtime/collectives/program_test.cc holds them to it):
 //  - They never deadlock on queues of kQueueSteps = 8 steps if `chunk` is at most kStepsPerChunk = 4 steps
-//    long. (All ranks start a ring by sending a whole chunk before any of them receives; PAT has two chunks
-//    on their way, or more of shorter ones.)
+//    long. (Where two rounds of a ring meet, all ranks have sent two whole chunks before any of them
+//    receives; PAT has two chunks on their way, or more of shorter ones.)
 //  - Data sent from the input or the output does not change before its receiver has it, so that it may be
 //    sent by reference. Data sent from scratch may change at once.
 //  - They write to the input only where the output lies in it.

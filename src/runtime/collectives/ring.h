@@ -14,15 +14,23 @@ namespace xylem::collectives::ring {
 constexpr QueueMask kPrevious = queue(0);
 constexpr QueueMask kNext = queue(0);
 
-// Where an instruction stands in a program that makes `turns` turns per piece.
+// Where an instruction stands in a program that makes `turns` turns, at least two, in each round, and a round for each
+// `roundElements` elements of the shape. The first turn of a round, which only sends, comes before the last one of the round before, which
+// only receives: the next rank has something to do while this one waits. Three rounds of three turns are 00 01 10 02 11 20 12 21 22.
 struct Turn {
   std::uint64_t round;
   int turn;
 };
-XYLEM_SHARED inline Turn turnAt(std::uint64_t index, int turns) {
+XYLEM_SHARED inline Turn turnAt(const Shape& shape, std::uint64_t index, int turns,
+                                std::size_t roundElements) {
+  if (index == 0) return {0, 0};
   const auto n = static_cast<std::uint64_t>(turns);
-  const std::uint64_t round = index < n ? 0 : index / n;
-  return {round, static_cast<int>(index - round * n)};
+  const std::uint64_t place = index - 1;
+  const std::uint64_t round = place < n ? 0 : place / n;
+  const int turn = static_cast<int>(place - round * n) + 1;
+  if (turn < turns - 1) return {round, turn};
+  if (turn == turns - 1 && (round + 1) * roundElements < shape.count) return {round + 1, 0};
+  return {round, turns - 1};
 }
 
 // AllGather. In turn t of a piece, a rank handles the block of the rank t positions before it: it sends its
@@ -35,7 +43,7 @@ XYLEM_SHARED inline std::uint64_t allGatherLength(const Shape& shape) {
 XYLEM_SHARED inline Instruction allGatherAt(const Shape& shape, std::uint64_t index) {
   const int n = shape.ranks;
   if (n == 1) return copyOwn(shape, index);
-  const auto [round, turn] = turnAt(index, n);
+  const auto [round, turn] = turnAt(shape, index, n, shape.chunk);
   const Piece p = piece(shape, round);
   const int owner = shape.order[around(shape.position - turn, n)];
   const Place out = inOutput(blockStart(shape, owner) + p.offset);
@@ -60,7 +68,7 @@ XYLEM_SHARED inline std::uint64_t reduceScatterLength(const Shape& shape) {
 XYLEM_SHARED inline Instruction reduceScatterAt(const Shape& shape, std::uint64_t index) {
   const int n = shape.ranks;
   if (n == 1) return copyOwn(shape, index);
-  const auto [round, turn] = turnAt(index, n);
+  const auto [round, turn] = turnAt(shape, index, n, shape.chunk);
   const Piece p = piece(shape, round);
   const int owner = shape.order[around(shape.position - 1 - turn, n)];
   const Place own = inInput(blockStart(shape, owner) + p.offset);
@@ -109,12 +117,13 @@ XYLEM_SHARED inline Instruction allReduceAt(const Shape& shape, std::uint64_t in
   const int n = shape.ranks;
   if (n == 1) return copyOwn(shape, index);
   if (shape.exchange) return exchangeAt(shape, index);
-  const auto [round, turn] = turnAt(index, 2 * n - 1);
+  const std::size_t roundElements = static_cast<std::size_t>(n) * shape.chunk;
+  const auto [round, turn] = turnAt(shape, index, 2 * n - 1, roundElements);
   // Turn 0 starts the chunk of the rank before this one; each later turn handles the chunk before that.
   const int back = turn < n ? turn : turn - n;
   const auto chunk = static_cast<std::size_t>(around(shape.position - 1 - back, n));
 
-  const std::size_t roundStart = round * static_cast<std::size_t>(n) * shape.chunk;
+  const std::size_t roundStart = round * roundElements;
   const std::size_t size = roundChunk(shape, n, roundStart);
   const std::size_t start = std::min(shape.count, roundStart + chunk * size);
   const std::size_t count = std::min(size, shape.count - start);

@@ -29,7 +29,7 @@ class ProfiledQueueOfAKernel : public ::testing::Test {
   const ProfilerLibrary plugin_{6};
 };
 
-// The kernel raises `head` and tells nobody.
+// The kernel raises `head`, and no call tells of it.
 TEST_F(ProfiledQueueOfAKernel, EndsTheStepsThatWereReadBeforeTheNextPartBegins) {
   const std::unique_ptr<plugins::Profiler> profiler =
       plugins::findProfiler(Settings::fromPairs({{"NCCL_PROFILER_PLUGIN", profilerFile(6)}}), {0, 1},
