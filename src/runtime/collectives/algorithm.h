@@ -9,9 +9,9 @@
 // other. The instructions of one program run in order.
 //
 // Promises of programs to their executors (tests/runtime/collectives/program_test.cc holds them to it):
-//  - They never deadlock on queues of kQueueSteps = 8 steps if `chunk` is at most kStepsPerChunk = 4 steps
-//    long. (Where two rounds of a ring meet, all ranks have sent two whole chunks before any of them
-//    receives; PAT has two chunks on their way, or more of shorter ones.)
+//  - They never deadlock on queues of kQueueSteps = 8 steps if `chunk` is at most stepsPerChunk() long.
+//    (Where two pieces of a ring meet, all ranks have sent two whole chunks before any of them receives, and
+//    of a ring's AllReduce three; PAT has two chunks on their way, or more of shorter ones.)
 //  - Data sent from the input or the output does not change before its receiver has it, so that it may be
 //    sent by reference. Data sent from scratch may change at once.
 //  - They write to the input only where the output lies in it.
@@ -28,6 +28,10 @@ namespace xylem::collectives {
 
 // Steps that an instruction's chunk may take.
 constexpr std::size_t kStepsPerChunk = 4;
+constexpr std::size_t stepsPerChunk(Function function, Algorithm algorithm) {
+  return function == Function::kAllReduce && algorithm == Algorithm::kRing ? kStepsPerChunk / 2
+                                                                           : kStepsPerChunk;
+}
 
 // An operation's part on one channel, as one rank sees it. Counts and offsets are in elements.
 struct Shape {

@@ -12,7 +12,7 @@
 // instruction's length.
 //
 // Data in the input or the output is sent by reference if the queue can do that; the work is done once all of
-// it has been read. A chunk (Shape::chunk) must not be longer than kStepsPerChunk slices.
+// it has been read. A chunk (Shape::chunk) must not be longer than stepsPerChunk() slices.
 
 #include <array>
 #include <limits>

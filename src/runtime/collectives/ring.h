@@ -14,23 +14,24 @@ namespace xylem::collectives::ring {
 constexpr QueueMask kPrevious = queue(0);
 constexpr QueueMask kNext = queue(0);
 
-// Where an instruction stands in a program that makes `turns` turns, at least two, in each round, and a round for each
-// `roundElements` elements of the shape. The first turn of a round, which only sends, comes before the last one of the round before, which
-// only receives: the next rank has something to do while this one waits. Three rounds of three turns are 00 01 10 02 11 20 12 21 22.
+// Where an instruction stands in a program. All ranks make their turns in the same order, so each finds its data in the order of the turns
+// in which the previous rank has sent it. Rounds overlap, so that a rank has something to do while data of one round is on its way.
 struct Turn {
   std::uint64_t round;
   int turn;
 };
-XYLEM_SHARED inline Turn turnAt(const Shape& shape, std::uint64_t index, int turns,
-                                std::size_t roundElements) {
+
+// Of AllGather and ReduceScatter, which make n turns (of at least two ranks) for each piece. The first turn of a piece, which only
+// sends, comes before the last one of the piece before, which only receives. With three ranks: 00 01 10 02 11 20 12 21 22.
+XYLEM_SHARED inline Turn turnAt(const Shape& shape, std::uint64_t index) {
   if (index == 0) return {0, 0};
-  const auto n = static_cast<std::uint64_t>(turns);
+  const auto n = static_cast<std::uint64_t>(shape.ranks);
   const std::uint64_t place = index - 1;
   const std::uint64_t round = place < n ? 0 : place / n;
-  const int turn = static_cast<int>(place - round * n) + 1;
-  if (turn < turns - 1) return {round, turn};
-  if (turn == turns - 1 && (round + 1) * roundElements < shape.count) return {round + 1, 0};
-  return {round, turns - 1};
+  const std::uint64_t turn = place - round * n + 1;
+  if (turn + 1 < n) return {round, static_cast<int>(turn)};
+  if (turn + 1 == n && (round + 1) * shape.chunk < shape.count) return {round + 1, 0};
+  return {round, shape.ranks - 1};
 }
 
 // AllGather. In turn t of a piece, a rank handles the block of the rank t positions before it: it sends its
@@ -43,7 +44,7 @@ XYLEM_SHARED inline std::uint64_t allGatherLength(const Shape& shape) {
 XYLEM_SHARED inline Instruction allGatherAt(const Shape& shape, std::uint64_t index) {
   const int n = shape.ranks;
   if (n == 1) return copyOwn(shape, index);
-  const auto [round, turn] = turnAt(shape, index, n, shape.chunk);
+  const auto [round, turn] = turnAt(shape, index);
   const Piece p = piece(shape, round);
   const int owner = shape.order[around(shape.position - turn, n)];
   const Place out = inOutput(blockStart(shape, owner) + p.offset);
@@ -68,7 +69,7 @@ XYLEM_SHARED inline std::uint64_t reduceScatterLength(const Shape& shape) {
 XYLEM_SHARED inline Instruction reduceScatterAt(const Shape& shape, std::uint64_t index) {
   const int n = shape.ranks;
   if (n == 1) return copyOwn(shape, index);
-  const auto [round, turn] = turnAt(shape, index, n, shape.chunk);
+  const auto [round, turn] = turnAt(shape, index);
   const Piece p = piece(shape, round);
   const int owner = shape.order[around(shape.position - 1 - turn, n)];
   const Place own = inInput(blockStart(shape, owner) + p.offset);
@@ -113,12 +114,37 @@ XYLEM_SHARED inline Instruction exchangeAt(const Shape& shape, std::uint64_t ind
   return last;
 }
 
+// A round has 2n-1 turns, and begins when the round before has made n-1 of its own. So at most three chunks are on their way from a rank
+// to the next one, and chunks have half the steps of other programs. With two ranks: 00 10 01 20 11 02 21 12 22; with three:
+// 00 01 10 02 11 03 20 12 04 21 13 22 14 23 24.
+XYLEM_SHARED inline Turn allReduceTurn(const Shape& shape, std::uint64_t index, std::size_t roundElements) {
+  const auto half = static_cast<std::uint64_t>(shape.ranks - 1);
+  const auto at = [](std::uint64_t round, std::uint64_t turn) { return Turn{round, static_cast<int>(turn)}; };
+  // Round 0 is alone, ...
+  if (index < half || roundElements >= shape.count) return at(0, index);
+  index -= half;
+  // ... then round 1 begins, ...
+  if (index < 2 * half) return index % 2 == 0 ? at(1, index / 2) : at(0, half + index / 2);
+  index -= 2 * half;
+  // ... and from then on each stretch has the first half of a round, the second half of the one before, and the end of the one before that.
+  const std::uint64_t length = 2 * half + 1;
+  const std::uint64_t stretch = index < length ? 0 : index / length;
+  const std::uint64_t place = index - stretch * length, round = stretch + 2;
+  if (round * roundElements < shape.count) {
+    if (place == 2) return at(round - 2, 2 * half);
+    const std::uint64_t turn = place < 2 ? place : place - 1;
+    return turn % 2 == 0 ? at(round, turn / 2) : at(round - 1, half + turn / 2);
+  }
+  if (place == 0) return at(round - 1, half);
+  return place == 1 ? at(round - 2, 2 * half) : at(round - 1, half + place - 1);
+}
+
 XYLEM_SHARED inline Instruction allReduceAt(const Shape& shape, std::uint64_t index) {
   const int n = shape.ranks;
   if (n == 1) return copyOwn(shape, index);
   if (shape.exchange) return exchangeAt(shape, index);
   const std::size_t roundElements = static_cast<std::size_t>(n) * shape.chunk;
-  const auto [round, turn] = turnAt(shape, index, 2 * n - 1, roundElements);
+  const auto [round, turn] = allReduceTurn(shape, index, roundElements);
   // Turn 0 starts the chunk of the rank before this one; each later turn handles the chunk before that.
   const int back = turn < n ? turn : turn - n;
   const auto chunk = static_cast<std::size_t>(around(shape.position - 1 - back, n));

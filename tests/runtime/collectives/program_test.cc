@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "runtime/collectives/simulation.h"
 #include "runtime/collectives/wiring.h"
 
@@ -18,7 +21,7 @@ constexpr std::size_t kUnbounded = std::size_t{1} << 30;
 
 class Programs : public ::testing::TestWithParam<Kind> {
  protected:
-  // Lengths at random, but never more than kStepsPerChunk steps per chunk.
+  // Lengths at random, but never more than stepsPerChunk() steps per chunk.
   SimulatedJob job(int ranks, std::mt19937& random) const {
     SimulatedJob job;
     job.collective = GetParam().collective;
@@ -26,7 +29,7 @@ class Programs : public ::testing::TestWithParam<Kind> {
     job.ranks = ranks;
     job.inPlace = random() % 2 == 0;
     job.step = 1 + random() % 6;
-    const std::size_t longest = kStepsPerChunk * job.step;
+    const std::size_t longest = stepsPerChunk(job.collective, job.algorithm) * job.step;
     job.grain = std::min<std::size_t>(longest, std::size_t{1} << random() % 3);
     job.chunk = job.grain * (1 + random() % (longest / job.grain));
     if (random() % 2 == 0) job.chunk = longest / job.grain * job.grain;
@@ -170,11 +173,33 @@ TEST(ProgramPromises, LastChunksOfARingShrinkSoThatAllRanksHaveSome) {
   shape.grain = 16;
   const Program& program = programsOf(Collective::kAllReduce, Algorithm::kRing)[0];
   ASSERT_EQ(program.length(shape), 14u);
-  // The first send of the second round is there before the last receive of the first one.
-  for (std::uint64_t i = 0; i < 14; ++i)
-    EXPECT_EQ(program.at(shape, i).count, i < 6 || i == 7 ? 1024u : 16u) << i;
-  EXPECT_EQ(program.at(shape, 6).from, 0u);
-  EXPECT_EQ(program.at(shape, 7).to, 0u);
+  std::map<std::size_t, int> turns;
+  for (std::uint64_t i = 0; i < 14; ++i) ++turns[program.at(shape, i).count];
+  EXPECT_EQ(turns, (std::map<std::size_t, int>{{1024, 7}, {16, 7}}));
+}
+
+// What a rank only sends comes early, and what it only receives comes late.
+TEST(ProgramPromises, RoundsOfARingOverlap) {
+  const int order[] = {0, 1};
+  Shape shape;
+  shape.ranks = 2;
+  shape.order = order;
+  shape.chunk = 10;
+  const auto waits = [&](Collective collective, std::size_t count) {
+    shape.count = count;
+    const Program& program = programsOf(collective, Algorithm::kRing)[0];
+    std::string all;
+    for (std::uint64_t i = 0; i < program.length(shape); ++i) {
+      const Instruction now = program.at(shape, i);
+      all += now.from == 0 ? 'S' : now.to == 0 ? 'R' : 'B';
+    }
+    return all;
+  };
+  EXPECT_EQ(waits(Collective::kAllReduce, 20), "SBR");
+  EXPECT_EQ(waits(Collective::kAllReduce, 40), "SSBBRR");
+  EXPECT_EQ(waits(Collective::kAllReduce, 80), "SSBSBRSBRBRR");
+  EXPECT_EQ(waits(Collective::kAllGather, 30), "SSRSRR");
+  EXPECT_EQ(waits(Collective::kReduceScatter, 30), "SSRSRR");
 }
 
 }  // namespace

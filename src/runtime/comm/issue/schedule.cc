@@ -145,7 +145,11 @@ class WorkMaker {
     shape.count = part.count;
     shape.block = operation.count;
     shape.grain = kGrainBytes / bytes;
-    shape.chunk = chunkElements(part.chunkBytes, chosen.protocol, bytes, shape.grain);
+    const auto chunkOf = [&](std::size_t steps) {
+      return chunkElements(part.chunkBytes, steps * scheduling_.stepBytes[chosen.protocol], bytes,
+                           shape.grain);
+    };
+    shape.chunk = chunkOf(collectives::stepsPerChunk(function, chosen.algorithm));
     const StarLinks* const star = links.stars[chosen.algorithm].get();
     if (star != nullptr) placeInStar(shape, *star, function, bytes);
     shape.inPlace = isInPlace(operation, scheduling_.rank);
@@ -153,7 +157,7 @@ class WorkMaker {
     shape.scales = reduction.scales;
     shape.exchange = scheduling_.ranks == 2 && scheduling_.choices.model().input.nodes == 2 &&
                      function == Function::kAllReduce && chosen.algorithm == Algorithm::kRing &&
-                     part.count <= std::min(shape.chunk, kMaxExchangedBytesOfTwo / bytes);
+                     part.count <= std::min(chunkOf(collectives::kStepsPerChunk), kMaxExchangedBytesOfTwo / bytes);
 
     const std::span<const collectives::Program> programs =
         collectives::programsOf(function, chosen.algorithm);
@@ -213,11 +217,11 @@ class WorkMaker {
     return item;
   }
 
-  std::size_t chunkElements(std::int64_t planned, Protocol protocol, std::size_t bytes,
-                            std::size_t grain) const {
-    const auto most =
-        static_cast<std::int64_t>(scheduling_.stepBytes[protocol] * collectives::kStepsPerChunk);
-    const auto chunk = static_cast<std::size_t>(planned > 0 ? std::min(planned, most) : most) / bytes;
+  // The elements of a chunk as planned, of at most so many bytes.
+  static std::size_t chunkElements(std::int64_t planned, std::size_t mostBytes, std::size_t bytes,
+                                   std::size_t grain) {
+    const std::size_t chunk =
+        (planned > 0 ? std::min(static_cast<std::size_t>(planned), mostBytes) : mostBytes) / bytes;
     return std::max(grain, chunk / grain * grain);
   }
 
