@@ -25,6 +25,7 @@ struct Slice {
   bool places = false;  // `to` is the peers' outputs, not slots
   int incoming = 0;     // queues
   int outgoing = 0;
+  int steps = 1;   // that it has in each queue
   int stores = 0;  // the slots of those to store to: all or none
   std::size_t bytes = 0;
   const std::byte* reference = nullptr;  // where the peers find the data; null: in slots
@@ -41,7 +42,8 @@ struct Slice {
 };
 
 struct Block {
-  Work work;  // with its ends here
+  alignas(16) std::byte stretch[kMostStretchBytes];  // of the table
+  Work work;                                         // with its ends here
   QueueEnd from[kMaxQueues];
   QueueEnd to[kMaxQueues];
   Slice slices[kSlices];

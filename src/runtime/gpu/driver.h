@@ -44,6 +44,13 @@ struct MemoryHandle {
 };
 static_assert(sizeof(MemoryHandle) == sizeof(transport::DeviceQueue::handle));
 
+struct LaunchTable {
+  const std::byte* begin;      // in memory that the device reaches, ...
+  const InlineTable* inlined;  // ... unless it is this one, which is read before the call returns
+  std::size_t stretchBytes;
+  int lanes;
+};
+
 struct DriverTable {
   int abi;            // kDriverAbi
   int driverVersion;  // 12040 for CUDA 12.4
@@ -89,11 +96,10 @@ struct DriverTable {
 
   Status (*callHost)(void* stream, void (*function)(void*), void* data);  // in stream order
 
-  // The kernel: a block for each lane of a table (work.h) in memory that the device reaches. If `table` is null, the lanes are in `inlined`,
-  // which is read before the call returns.
-  Status (*launch)(const std::byte* table, const InlineTable* inlined, int lanes, void* stream);
+  // The kernel of the entered device: a block for each lane of a table (work.h).
+  Status (*launch)(const LaunchTable& table, void* stream);
 };
-constexpr int kDriverAbi = 8;
+constexpr int kDriverAbi = 9;
 
 // The driver of the calling thread's device if that is a GPU. XYLEM_DEVICE decides; with `auto` it is a GPU if the program has
 // loaded NVIDIA's driver and one of its contexts is current in this thread. Throws Error if the device has to be a GPU, but

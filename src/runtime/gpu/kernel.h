@@ -1,7 +1,7 @@
 #pragma once
 // The kernel: a block executes the works of a lane, each of which is one program on one channel.
 //
-//   runLane(machine, block, lane);      // in every thread of a block of at least three warps
+//   runLane(machine, block, table, stretchBytes, lane);      // in every thread of a block of at least three warps
 //
 // The first warp is the waiter, the last one the poster, those between them are the movers. For each slice:
 //
@@ -60,17 +60,25 @@ XYLEM_KERNEL inline void postSlice(M& m, Block& block, const Slice& slice) {
              place >= 0 && place < slice.outgoing && block.work.protocol == Protocol::kSimple) {
     const QueueEnd& end = block.work.to[slice.toQueue[place]];
     counter = end.tail;
-    step = slice.toStep[place];
-    auto* const note = reinterpret_cast<std::byte*>(&end.notes[step % transport::kQueueSteps]);
-    m.template store<std::uint64_t>(note, slice.places                 ? noteOfPlaced(slice.bytes)
-                                          : slice.reference != nullptr ? noteOfReference(slice.bytes)
-                                                                       : noteInSlot(slice.bytes));
-    m.template store<std::uint64_t>(
-        note + 8, end.reduces ? block.work.label : reinterpret_cast<std::uint64_t>(slice.reference));
+    step = slice.toStep[place] + static_cast<std::uint64_t>(slice.steps) - 1;
+    const std::byte* data = slice.reference;
+    std::size_t bytes = slice.bytes;
+    for (std::uint64_t s = slice.toStep[place]; s <= step; ++s) {
+      const std::size_t now = s == step ? bytes : block.work.slice * block.work.elementBytes;
+      auto* const note = reinterpret_cast<std::byte*>(&end.notes[s % transport::kQueueSteps]);
+      m.template store<std::uint64_t>(note, slice.places      ? noteOfPlaced(now)
+                                            : data != nullptr ? noteOfReference(now)
+                                                              : noteInSlot(now));
+      m.template store<std::uint64_t>(
+          note + 8, end.reduces ? block.work.label : reinterpret_cast<std::uint64_t>(data));
+      if (data != nullptr) data += now;
+      bytes -= now;
+    }
   }
-  // A fence takes a microsecond. Under LL and LL128 nothing was written for the peers that is not in words and lines with flags, and
-  // what was read has been compared with its flags.
-  if (block.work.protocol == Protocol::kSimple) m.releaseFence();
+  // A fence takes a microsecond, and several while the block writes much. Under LL and LL128 nothing was written for the peers that is not
+  // in words and lines with flags, and what was read has been compared with its flags; and what was found in its place was neither
+  // read nor written.
+  if (block.work.protocol == Protocol::kSimple && (slice.moves || slice.outgoing > 0)) m.releaseFence();
   if (counter != nullptr) m.storeFenced(counter, step + 1);
 }
 
@@ -140,9 +148,9 @@ XYLEM_KERNEL inline std::size_t endsIn(collectives::QueueMask mask) {
 
 // Takes the work into the block. The other program of an operation may write the positions of its queues at the same time.
 template <Machine M>
-XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, std::uintptr_t table) {
-  const QueueEnd* const from = addressIn(table, work.from);
-  const QueueEnd* const to = addressIn(table, work.to);
+XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, const TableView& table) {
+  const QueueEnd* const from = table.at(work.from);
+  const QueueEnd* const to = table.at(work.to);
   copyIn(m, 0, &block.work, &work, 1);
   copyIn(m, 64, block.from, from, endsIn(work.fromQueues));
   copyIn(m, 128, block.to, to, endsIn(work.toQueues));
@@ -158,7 +166,7 @@ XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, std::uin
   }
   const bool hasOrder = work.shape.order != nullptr && work.shape.ranks <= kMostInOrder;
   for (int i = placeFrom(m, 288); hasOrder && i < work.shape.ranks; i += m.threads())
-    block.order[i] = addressIn(table, work.shape.order)[i];
+    block.order[i] = table.at(work.shape.order)[i];
   // Usually there is space in all queues at first.
   for (int q = placeFrom(m, 256); q < kMaxQueues; q += m.threads())
     if ((work.toQueues >> q & 1) != 0) block.toHead[q] = m.loadAcquire(to[q].head);
@@ -173,7 +181,7 @@ XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, std::uin
   if (m.thread() == 0) {
     block.work.from = block.from;
     block.work.to = block.to;
-    block.work.shape.order = hasOrder ? block.order : addressIn(table, work.shape.order);
+    block.work.shape.order = hasOrder ? block.order : table.at(work.shape.order);
     block.outcome = kBlockRuns;
     m.storeRelaxed(reinterpret_cast<std::uint32_t*>(&work.report->outcome), kBlockRuns);
     m.storeRelaxed(&work.report->waitsFor, 0u);
@@ -187,9 +195,9 @@ XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, std::uin
 }
 
 // `block` is the block's shared memory. All threads may use it again when the call has returned. `table`: where the work's addresses
-// count from (work.h).
+// count from (work.h); by default from 0.
 template <Machine M>
-XYLEM_KERNEL inline void runBlock(M& m, Block& block, const Work& work, std::uintptr_t table = 0) {
+XYLEM_KERNEL inline void runBlock(M& m, Block& block, const Work& work, const TableView& table = {}) {
   const int threads = m.threads();
   loadWork(m, block, work, table);
   // At kReady: all but the poster. At kMoved: all but the waiter.
@@ -222,13 +230,22 @@ XYLEM_KERNEL inline bool awaitLane(M& m, Block& block, const Work& work) {
   return goesOn;
 }
 
-// All threads of the block have passed kAll when it ends; a work that fails ends its lane.
+// The lane of this number, whose stretch of the table has so many bytes. All threads of the block have passed kAll when it ends; a work that
+// fails ends its lane.
 template <Machine M>
-XYLEM_KERNEL inline void runLane(M& m, Block& block, const Lane& lane, std::uintptr_t table = 0) {
-  const Work* const works = addressIn(table, lane.works);
+XYLEM_KERNEL inline void runLane(M& m, Block& block, const std::byte* table, std::size_t stretchBytes,
+                                 int number) {
+  using Word = std::uint64_t;
+  const TableView view{reinterpret_cast<std::uintptr_t>(table),
+                       static_cast<std::uintptr_t>(number) * stretchBytes, stretchBytes, block.stretch};
+  copyIn(m, 0, reinterpret_cast<Word*>(block.stretch), reinterpret_cast<const Word*>(table + view.stretch),
+         stretchBytes / sizeof(Word));
+  m.sync(barrierOf(Barrier::kAll), m.threads());
+  const Lane& lane = *reinterpret_cast<const Lane*>(block.stretch);
   for (std::uint64_t i = 0; i < lane.count; ++i) {
-    if (!awaitLane(m, block, works[i])) return;
-    runBlock(m, block, works[i], table);
+    const Work& work = i == 0 ? lane.first : view.at(lane.others)[i - 1];
+    if (!awaitLane(m, block, work)) return;
+    runBlock(m, block, work, view);
     const bool goesOn = m.loadRelaxed(&block.outcome) == kBlockRuns;
     if (m.thread() == 0 && goesOn && lane.passed != nullptr) m.storeRelease(lane.passed, i + 1);
     m.sync(barrierOf(Barrier::kAll), m.threads());

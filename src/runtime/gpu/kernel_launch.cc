@@ -14,10 +14,10 @@ static_assert(kFirstBytes >= sizeof(InlineTable));
 
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + kPartBytes - 1) / kPartBytes * kPartBytes; }
 
-// Writes a table into pinned memory. Places are offsets in it.
+// Writes a table into pinned memory, from a place on. Places are offsets in it.
 class Writer {
  public:
-  explicit Writer(std::byte* table) : table_(table) {}
+  Writer(std::byte* table, std::size_t at) : table_(table), at_(at) {}
   std::size_t reserve(std::size_t bytes) { return std::exchange(at_, at_ + padded(bytes)); }
   template <typename T>
   T* place(const T* from, std::size_t count) {
@@ -33,7 +33,7 @@ class Writer {
 
  private:
   std::byte* table_;
-  std::size_t at_ = 0;
+  std::size_t at_;
 };
 
 }  // namespace
@@ -100,26 +100,33 @@ void KernelLaunch::reserve(GpuMemory& memory, GpuMemory::Where where, std::size_
   memory = std::move(larger);
 }
 
-// Writes the table and returns its bytes.
+std::size_t KernelLaunch::Entry::behindWork() const {
+  return padded(fromEnds * sizeof(QueueEnd)) + padded(toEnds * sizeof(QueueEnd)) + padded(ranks * sizeof(int));
+}
+
+// Writes the table, and returns its bytes up to what was written.
 std::size_t KernelLaunch::layOut() {
-  std::size_t bytes = padded(usedLanes_ * sizeof(Lane)) + padded(usedLanes_ * sizeof(std::uint64_t));
+  constexpr std::size_t kBehindLane = kMostStretchBytes - padded(sizeof(Lane));
+  stretchBytes_ = padded(sizeof(Lane));
+  std::size_t bytes = padded(usedLanes_ * sizeof(std::uint64_t));
   std::size_t scratchBytes = 0;
   for (const std::vector<Entry>& lane : used()) {
-    bytes += padded(lane.size() * sizeof(Work));
+    bytes += padded((lane.size() - 1) * sizeof(Work));
     for (const Entry& entry : lane) {
-      bytes += padded(entry.fromEnds * sizeof(QueueEnd)) + padded(entry.toEnds * sizeof(QueueEnd)) +
-               padded(entry.ranks * sizeof(int));
+      bytes += entry.behindWork();
       scratchBytes += entry.scratchBytes;
     }
+    const std::size_t behind = lane.front().behindWork();
+    if (behind <= kBehindLane) stretchBytes_ = std::max(stretchBytes_, padded(sizeof(Lane)) + behind);
   }
+  bytes += usedLanes_ * stretchBytes_;
   reserve(host_, GpuMemory::Where::kHost, bytes, "a kernel's works");
   if (isCopied()) reserve(device_, GpuMemory::Where::kDevice, bytes, "a kernel's works");
   reserve(scratch_, GpuMemory::Where::kDevice, scratchBytes, "an algorithm's scratch");
   reserve(reports_, GpuMemory::Where::kHost, functions_.size() * sizeof(Report), "a kernel's reports");
   std::uninitialized_fill_n(reports(), functions_.size(), Report{});
 
-  Writer writer(host_.data());
-  const std::size_t lanes = writer.reserve(usedLanes_ * sizeof(Lane));
+  Writer writer(host_.data(), usedLanes_ * stretchBytes_);
   // Blocks write here, and find zeros at first, also in each replay of a graph.
   std::uint64_t* passed = nullptr;
   if (anyWaits_) {
@@ -128,23 +135,27 @@ std::size_t KernelLaunch::layOut() {
     passed = reinterpret_cast<std::uint64_t*>(device_.data() + at);
   }
   std::size_t scratch = 0;
+  const auto workOf = [&](const Entry& entry, Writer& behind) {
+    Work work = entry.work;
+    work.from = behind.place(work.from, entry.fromEnds);
+    work.to = behind.place(work.to, entry.toEnds);
+    if (entry.ranks > 0) work.shape.order = behind.place(work.shape.order, entry.ranks);
+    work.report = &reports()[entry.report];
+    if (entry.scratchBytes > 0) work.scratch = scratch_.data() + scratch;
+    scratch += entry.scratchBytes;
+    if (entry.other >= 0) work.awaits = passed + entry.other;
+    return work;
+  };
   for (std::size_t i = 0; i < usedLanes_; ++i) {
     const std::vector<Entry>& entries = lanes_[i];
-    const std::size_t works = writer.reserve(entries.size() * sizeof(Work));
-    for (std::size_t w = 0; w < entries.size(); ++w) {
-      const Entry& entry = entries[w];
-      Work work = entry.work;
-      work.from = writer.place(work.from, entry.fromEnds);
-      work.to = writer.place(work.to, entry.toEnds);
-      if (entry.ranks > 0) work.shape.order = writer.place(work.shape.order, entry.ranks);
-      work.report = &reports()[entry.report];
-      if (entry.scratchBytes > 0) work.scratch = scratch_.data() + scratch;
-      scratch += entry.scratchBytes;
-      if (entry.other >= 0) work.awaits = passed + entry.other;
-      new (&writer.at<Work>(works, w)) Work(work);
-    }
-    new (&writer.at<Lane>(lanes, i))
-        Lane{reinterpret_cast<const Work*>(works), entries.size(), passed == nullptr ? nullptr : passed + i};
+    const std::size_t others = writer.reserve((entries.size() - 1) * sizeof(Work));
+    Writer inStretch(host_.data(), i * stretchBytes_ + padded(sizeof(Lane)));
+    const bool fits = entries.front().behindWork() <= kBehindLane;
+    new (&writer.at<Lane>(i * stretchBytes_, 0))
+        Lane{entries.size(), reinterpret_cast<const Work*>(others), passed == nullptr ? nullptr : passed + i,
+             workOf(entries.front(), fits ? inStretch : writer)};
+    for (std::size_t w = 1; w < entries.size(); ++w)
+      new (&writer.at<Work>(others, w - 1)) Work(workOf(entries[w], writer));
   }
   return writer.bytes();
 }
@@ -163,9 +174,10 @@ void KernelLaunch::start(void* stream, const std::vector<void*>& others, const H
     gpu_.require(driver.copy(device_.data(), host_.data(), bytes, stream), "copying a kernel's works");
   if (before.function != nullptr)
     gpu_.require(driver.callHost(stream, before.function, before.data), "calling the host before a kernel");
-  const std::byte* const table = isCopied() ? device_.data() : isInlined ? nullptr : host_.data();
-  gpu_.require(driver.launch(table, reinterpret_cast<const InlineTable*>(host_.data()), lanes(), stream),
-               "launching a kernel");
+  const LaunchTable table{isCopied() ? device_.data() : host_.data(),
+                          isInlined ? reinterpret_cast<const InlineTable*>(host_.data()) : nullptr,
+                          stretchBytes_, lanes()};
+  gpu_.require(driver.launch(table, stream), "launching a kernel");
   done_.record(stream);
   for (void* const other : others) done_.hold(other);
 }

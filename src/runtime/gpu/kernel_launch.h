@@ -102,6 +102,7 @@ class KernelLaunch {
     std::size_t scratchBytes = 0;
     std::size_t report = 0;
     int other = -1;
+    std::size_t behindWork() const;  // bytes in the table
   };
   // The lanes from begin to end, which are kept for later launches.
   std::span<const std::vector<Entry>> used() const { return {lanes_.data(), usedLanes_}; }
@@ -122,6 +123,7 @@ class KernelLaunch {
   std::uint32_t* const abort_;
   std::vector<std::vector<Entry>> lanes_;
   std::size_t usedLanes_ = 0;
+  std::size_t stretchBytes_ = 0;
   bool anyWaits_ = false;            // for another lane
   bool anyLongOrder_ = false;        // that does not fit into a block's memory
   std::vector<Function> functions_;  // by report

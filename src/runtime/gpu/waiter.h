@@ -101,9 +101,10 @@ class Waiter {
     for (std::uint64_t index = 0; index < work_.length; ++index) {
       if (index % M::kLanes == 0) computeInstructions(m_, block_, index);
       const collectives::Instruction& now = block_.instructions[index % M::kLanes];
-      for (std::size_t done = 0, n = 0; done < now.count; done += n) {
-        n = collectives::sliceAt(now, done, work_.slice);
-        if (!prepare(now, done, n)) return false;
+      for (std::size_t done = 0; done < now.count;) {
+        const std::size_t n = prepare(now, done);
+        if (n == 0) return false;
+        done += n;
       }
     }
     return true;
@@ -125,27 +126,38 @@ class Waiter {
     return !m_.any(!goesOn);
   }
 
-  XYLEM_KERNEL bool prepare(const collectives::Instruction& now, std::size_t done, std::size_t n) {
+  // Prepares a slice of the instruction, after the first `done` elements. Returns its elements, or 0 if the block gives up.
+  XYLEM_KERNEL std::size_t prepare(const collectives::Instruction& now, std::size_t done) {
     beginSlice();
     // The numbers of the steps that other threads of the warp have written.
     m_.syncWarp();
     Slice& slice = block_.slices[place()];
-    const std::size_t bytes = n * work_.elementBytes;
+    std::size_t n = collectives::sliceAt(now, done, work_.slice);
+    std::size_t bytes = n * work_.elementBytes;
     const bool receives = lane() < kMaxFan;
     const int index = receives ? lane() : lane() - kMaxFan;
     const int queue = lane() < 2 * kMaxFan ? queueOf(receives ? now.from : now.to, index) : -1;
-    if (!awaitQueue(queue, now, receives, bytes)) return false;
+    if (!awaitQueue(queue, now, receives, bytes)) return 0;
     const std::uint64_t there = (now.there.offset + done) * work_.elementBytes;
     const bool places = work_.places && now.there && now.to != 0 &&
                         m_.all(queue < 0 || receives || hasOffer(queue, there + bytes));
     const bool isThere = m_.any(queue >= 0 && receives && isPlaced(queue));
     const std::byte* const reference = places ? nullptr : referenceOf(now, done);
-    if (queue >= 0) takeStep(slice, index, queue, receives);
+    int steps = 1;
+    // What is only referred to does not occupy the movers: all its steps for which there is space are one slice.
+    if (reference != nullptr && now.from == 0 && now.out.buffer == collectives::Buffer::kNone)
+      for (; n < now.count - done; ++steps) {
+        if (!m_.all(queue < 0 || hasSpaceBehind(queue, static_cast<std::uint64_t>(steps)))) break;
+        n += collectives::sliceAt(now, done + n, work_.slice);
+      }
+    bytes = n * work_.elementBytes;
+    if (queue >= 0) takeSteps(slice, index, queue, receives, steps);
     if (queue >= 0 && !receives && reference != nullptr) block_.toReferred[queue] = block_.toStep[queue];
     if (queue >= 0 && !receives && places)
       slice.to[index] = reinterpret_cast<std::byte*>(block_.toOutput[queue]) + there;
     if (isFirst()) {
       describe(slice, now, done, bytes, reference);
+      slice.steps = steps;
       slice.places = places;
       // Placed data is only sent on, from its place.
       if (isThere) {
@@ -155,7 +167,7 @@ class Waiter {
       }
     }
     publish();
-    return true;
+    return n;
   }
 
   // Waits for data or for space in all queues of the slice. False if the block gives up.
@@ -226,6 +238,11 @@ class Waiter {
     if (transport::llClearsAt(step) == step) clearSlot(end, step);
     return true;
   }
+  // Whether there is space for so many more steps behind the next one, as far as is known; a slot that has to be cleared has none.
+  XYLEM_KERNEL bool hasSpaceBehind(int queue, std::uint64_t more) {
+    const std::uint64_t step = block_.toStep[queue] + more;
+    return step < block_.toHead[queue] + transport::kQueueSteps && transport::llClearsAt(step) != step;
+  }
   XYLEM_KERNEL void clearSlot(const QueueEnd& end, std::uint64_t step) {
     std::byte* const slot =
         end.llSlots + step % transport::kQueueSteps * end.llSlotWords * transport::kLlWordBytes;
@@ -278,12 +295,13 @@ class Waiter {
     m_.storeRelaxed(&block_.outcome, static_cast<std::uint32_t>(outcome));
   }
 
-  XYLEM_KERNEL void takeStep(Slice& slice, int place, int queue, bool receives) {
+  XYLEM_KERNEL void takeSteps(Slice& slice, int place, int queue, bool receives, int steps) {
     const QueueEnd& end = receives ? work_.from[queue] : work_.to[queue];
     std::uint64_t& next = receives ? block_.fromStep[queue] : block_.toStep[queue];
     std::byte* const slot = end.slots + next % transport::kQueueSteps * end.slotBytes;
     const bool refers = receives && work_.protocol == Protocol::kSimple && isReference(queue);
-    const std::uint64_t step = next++;
+    const std::uint64_t step = next;
+    next += static_cast<std::uint64_t>(steps);
     if (receives) {
       slice.fromQueue[place] = queue;
       slice.from[place] =

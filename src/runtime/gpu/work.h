@@ -5,7 +5,7 @@
 //
 //   QueueEnd from = endOf(queue, protocol, peer, &step);        // `step` lives as long as the connection
 //   const Work work = workOf({.program = kind, .shape = shape, ..., .from = {&from, 1}, .to = {&to, 1}});
-//   runLane(machine, block, {&work, 1, &passed});               // in every thread of a block (kernel.h)
+//   runBlock(machine, block, work);                             // in every thread of a block (kernel.h)
 //
 // Everything that a Work points to lies in memory that the GPU reaches.
 
@@ -113,20 +113,36 @@ struct Work {
 
 // The works that a block executes, one after the other.
 struct Lane {
-  const Work* works = nullptr;
   std::uint64_t count = 0;
+  const Work* others = nullptr;     // all but the first
   std::uint64_t* passed = nullptr;  // 0 at first: how many are done; null: no lane waits for that
+  Work first;
 };
 
-// Lanes travel to the GPU in one piece of memory, a table: they are at its begin, and the works, their ends of queues and orders of
-// ranks follow. Addresses of those count from its begin. A small table comes with the launch, as parameters of the kernel.
+// Lanes travel to the GPU in one piece of memory, a table. It begins with a stretch of the same length for each lane, which has the Lane and
+// behind it, as far as there is space, its first work's ends of queues and order of ranks: the block takes all that at once, as each look
+// at memory of the host takes a microsecond or two. The rest follows. Addresses count from the table's begin.
+constexpr std::size_t kMostStretchBytes = 1024;
+// A small table comes with the launch, as parameters of the kernel. More of them would make every launch longer.
 struct InlineTable {
-  alignas(16) std::byte bytes[3968];
+  alignas(16) std::byte bytes[1024];
 };
-template <typename T>
-XYLEM_SHARED inline T* addressIn(std::uintptr_t table, T* place) {
-  return reinterpret_cast<T*>(table + reinterpret_cast<std::uintptr_t>(place));
-}
+
+// A table, with a copy of one of its stretches.
+struct TableView {
+  std::uintptr_t begin = 0;
+  std::uintptr_t stretch = 0;  // its place
+  std::size_t bytes = 0;       // of the stretch
+  const std::byte* copy = nullptr;
+
+  template <typename T>
+  XYLEM_SHARED T* at(T* place) const {
+    const auto offset = reinterpret_cast<std::uintptr_t>(place);
+    if (offset - stretch < bytes)
+      return reinterpret_cast<T*>(const_cast<std::byte*>(copy) + (offset - stretch));
+    return reinterpret_cast<T*>(begin + offset);
+  }
+};
 
 // The end of `queue` under `protocol`.
 QueueEnd endOf(const transport::QueueMemory& queue, Protocol protocol, int peer, std::uint64_t* step);

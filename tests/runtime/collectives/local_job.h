@@ -29,7 +29,7 @@ struct LocalCase {
   bool inPlace = false;
   int channels = 1;
   std::size_t stepBytes = 120;
-  std::size_t chunkSteps = 4;
+  std::size_t chunkSteps = 0;  // 0: as many as the algorithm may have
   std::size_t shift = 0;  // bytes by which buffers miss their alignment
   bool byReference = false;
   bool places = false;          // on GPUs, results go straight into the outputs of ranks that offer them

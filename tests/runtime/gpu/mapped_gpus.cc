@@ -167,26 +167,27 @@ Status dropPiece(void* memory, bool unmaps) {
   return kDone;
 }
 
-void countInBuffers(const std::byte* table, int lanes) {
-  for (int i = 0; i < lanes; ++i) {
-    const gpu::Lane& lane = reinterpret_cast<const gpu::Lane*>(table)[i];
-    const gpu::Work* const works = gpu::addressIn(reinterpret_cast<std::uintptr_t>(table), lane.works);
+void countInBuffers(const gpu::LaunchTable& table) {
+  const gpu::TableView view{.begin = reinterpret_cast<std::uintptr_t>(table.begin)};
+  for (int i = 0; i < table.lanes; ++i) {
+    const auto& lane = *reinterpret_cast<const gpu::Lane*>(table.begin + static_cast<std::size_t>(i) *
+                                                                             table.stretchBytes);
     for (std::uint64_t w = 0; w < lane.count; ++w) {
-      machine->referring += works[w].refers ? 1 : 0;
-      machine->offering += works[w].offers != 0 ? 1 : 0;
+      const gpu::Work& work = w == 0 ? lane.first : view.at(lane.others)[w - 1];
+      machine->referring += work.refers ? 1 : 0;
+      machine->offering += work.offers != 0 ? 1 : 0;
     }
   }
 }
 
-void runLanes(const std::byte* table, int count) {
-  countInBuffers(table, count);
-  std::latch done(count);
-  for (int i = 0; i < count; ++i)
+void runLanes(const gpu::LaunchTable& table) {
+  countInBuffers(table);
+  std::latch done(table.lanes);
+  for (int i = 0; i < table.lanes; ++i)
     blockPool().start(
         [table, i, shared = std::make_shared<gpu::Block>()](FiberBlock& block, int thread) {
           CpuMachine cpu(block, thread, nullptr);
-          gpu::runLane(cpu, *shared, reinterpret_cast<const gpu::Lane*>(table)[i],
-                       reinterpret_cast<std::uintptr_t>(table));
+          gpu::runLane(cpu, *shared, table.begin, table.stretchBytes, i);
         },
         [&done] { done.count_down(); });
   done.wait();
@@ -402,11 +403,14 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
   table.callHost = [](void* stream, void (*function)(void*), void* data) {
     return enqueue(stream, [=] { function(data); });
   };
-  table.launch = [](const std::byte* begin, const gpu::InlineTable* inlined, int lanes, void* stream) {
+  table.launch = [](const gpu::LaunchTable& given, void* stream) {
     ++machine->launches;
-    if (begin != nullptr) return enqueue(stream, [=] { runLanes(begin, lanes); });
-    return enqueue(
-        stream, [=, copy = std::make_shared<gpu::InlineTable>(*inlined)] { runLanes(copy->bytes, lanes); });
+    if (given.inlined == nullptr) return enqueue(stream, [given] { runLanes(given); });
+    return enqueue(stream, [given, copy = std::make_shared<gpu::InlineTable>(*given.inlined)] {
+      gpu::LaunchTable copied = given;
+      copied.begin = copy->bytes;
+      runLanes(copied);
+    });
   };
   return table;
 }

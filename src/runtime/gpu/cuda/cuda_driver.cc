@@ -146,8 +146,12 @@ Status currentDevice(int* device) {
 // While a stream is captured, the driver forbids threads to ask events and to take memory, unless they relax the capture. A call that
 // it forbids would spoil the program's capture.
 // A plain array: it can be used while the thread or the process ends.
+struct Entered {
+  Device device;
+  CUstreamCaptureMode before = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
 constexpr int kMostEntered = 16;
-thread_local CUstreamCaptureMode captureModes[kMostEntered];
+thread_local Entered entered[kMostEntered];
 thread_local int enteredDevices = 0;
 
 Status enter(int number) {
@@ -158,7 +162,7 @@ Status enter(int number) {
   if (const Status status = cuda.cuThreadExchangeStreamCaptureMode(&mode)) return status;
   const Status status = cuda.cuCtxPushCurrent(device.context);
   if (status == kDone)
-    captureModes[enteredDevices++] = mode;
+    entered[enteredDevices++] = {device, mode};
   else
     cuda.cuThreadExchangeStreamCaptureMode(&mode);
   return status;
@@ -166,7 +170,7 @@ Status enter(int number) {
 Status leave() {
   CUcontext popped = nullptr;
   const Status status = cuda.cuCtxPopCurrent(&popped);
-  if (enteredDevices > 0) cuda.cuThreadExchangeStreamCaptureMode(&captureModes[--enteredDevices]);
+  if (enteredDevices > 0) cuda.cuThreadExchangeStreamCaptureMode(&entered[--enteredDevices].before);
   return status;
 }
 
@@ -337,15 +341,15 @@ Status keepForGraph(void* stream, void (*function)(void*), void* data) {
   return status;
 }
 
-Status launch(const std::byte* table, const InlineTable* inlined, int lanes, void* stream) {
-  int number = 0;
-  Device device;
-  if (const Status status = cuda.cuCtxGetDevice(&number)) return status;
-  if (const Status status = open(number, device)) return status;
+Status launch(const LaunchTable& table, void* stream) {
+  if (enteredDevices == 0) return CUDA_ERROR_INVALID_CONTEXT;
   static const InlineTable none{};
-  void* arguments[] = {&table, const_cast<InlineTable*>(table == nullptr ? inlined : &none)};
-  return cuda.cuLaunchKernel(device.kernel, static_cast<unsigned>(lanes), 1, 1, kBlockThreads, 1, 1, 0,
-                             streamOf(stream), arguments, nullptr);
+  const std::byte* begin = table.inlined == nullptr ? table.begin : nullptr;
+  auto stretchBytes = static_cast<unsigned>(table.stretchBytes);
+  void* arguments[] = {&begin, &stretchBytes,
+                       const_cast<InlineTable*>(table.inlined == nullptr ? &none : table.inlined)};
+  return cuda.cuLaunchKernel(entered[enteredDevices - 1].device.kernel, static_cast<unsigned>(table.lanes), 1,
+                             1, kBlockThreads, 1, 1, 0, streamOf(stream), arguments, nullptr);
 }
 
 DriverTable makeTable() {
