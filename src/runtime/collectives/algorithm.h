@@ -10,8 +10,9 @@
 //
 // Promises of programs to their executors (tests/runtime/collectives/program_test.cc holds them to it):
 //  - They never deadlock on queues of kQueueSteps = 8 steps if `chunk` is at most stepsPerChunk() long.
-//    (Where two pieces of a ring meet, all ranks have sent two whole chunks before any of them receives, and
-//    of a ring's AllReduce three; PAT has two chunks on their way, or more of shorter ones.)
+//    (Where two pieces of a ring meet, all ranks have sent two whole chunks before any of them receives; PAT
+//    has two chunks on their way, or more of shorter ones. A ring's AllReduce has up to three, of one step:
+//    two would not deadlock, but ranks would wait for space.)
 //  - Data sent from the input or the output does not change before its receiver has it, so that it may be
 //    sent by reference. Data sent from scratch may change at once.
 //  - They write to the input only where the output lies in it.
@@ -29,8 +30,7 @@ namespace xylem::collectives {
 // Steps that an instruction's chunk may take.
 constexpr std::size_t kStepsPerChunk = 4;
 constexpr std::size_t stepsPerChunk(Function function, Algorithm algorithm) {
-  return function == Function::kAllReduce && algorithm == Algorithm::kRing ? kStepsPerChunk / 2
-                                                                           : kStepsPerChunk;
+  return function == Function::kAllReduce && algorithm == Algorithm::kRing ? 1 : kStepsPerChunk;
 }
 
 // An operation's part on one channel, as one rank sees it. Counts and offsets are in elements.

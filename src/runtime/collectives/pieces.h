@@ -13,9 +13,15 @@
 
 namespace xylem::collectives {
 
-// a / b, rounded up. Skips the division where a <= b: small operations are frequent.
-constexpr std::uint64_t divideUp(std::uint64_t a, std::uint64_t b) {
-  return a <= b ? std::uint64_t{a > 0} : (a + b - 1) / b;
+// a / b. Skips the division where a < b, as small operations are frequent, and takes a shorter one where it can: on GPUs that of two
+// numbers of 64 bits takes half a microsecond.
+XYLEM_SHARED constexpr std::uint64_t quotient(std::uint64_t a, std::uint64_t b) {
+  if (a < b) return 0;
+  return a >> 32 == 0 ? static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b) : a / b;
+}
+// The same, rounded up.
+XYLEM_SHARED constexpr std::uint64_t divideUp(std::uint64_t a, std::uint64_t b) {
+  return a <= b ? std::uint64_t{a > 0} : quotient(a + b - 1, b);
 }
 
 // A stretch of a rank's block; `offset` counts from the start of the block.

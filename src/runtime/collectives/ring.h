@@ -27,7 +27,7 @@ XYLEM_SHARED inline Turn turnAt(const Shape& shape, std::uint64_t index) {
   if (index == 0) return {0, 0};
   const auto n = static_cast<std::uint64_t>(shape.ranks);
   const std::uint64_t place = index - 1;
-  const std::uint64_t round = place < n ? 0 : place / n;
+  const std::uint64_t round = quotient(place, n);
   const std::uint64_t turn = place - round * n + 1;
   if (turn + 1 < n) return {round, static_cast<int>(turn)};
   if (turn + 1 == n && (round + 1) * shape.chunk < shape.count) return {round + 1, 0};
@@ -114,8 +114,8 @@ XYLEM_SHARED inline Instruction exchangeAt(const Shape& shape, std::uint64_t ind
   return last;
 }
 
-// A round has 2n-1 turns, and begins when the round before has made n-1 of its own. So at most three chunks are on their way from a rank
-// to the next one, and chunks have half the steps of other programs. With two ranks: 00 10 01 20 11 02 21 12 22; with three:
+// A round has 2n-1 turns, and begins when the round before has made n-1 of its own. So up to three chunks are on their way from a rank
+// to the next one, and chunks are shorter than those of other programs. With two ranks: 00 10 01 20 11 02 21 12 22; with three:
 // 00 01 10 02 11 03 20 12 04 21 13 22 14 23 24.
 XYLEM_SHARED inline Turn allReduceTurn(const Shape& shape, std::uint64_t index, std::size_t roundElements) {
   const auto half = static_cast<std::uint64_t>(shape.ranks - 1);
@@ -128,7 +128,7 @@ XYLEM_SHARED inline Turn allReduceTurn(const Shape& shape, std::uint64_t index, 
   index -= 2 * half;
   // ... and from then on each stretch has the first half of a round, the second half of the one before, and the end of the one before that.
   const std::uint64_t length = 2 * half + 1;
-  const std::uint64_t stretch = index < length ? 0 : index / length;
+  const std::uint64_t stretch = quotient(index, length);
   const std::uint64_t place = index - stretch * length, round = stretch + 2;
   if (round * roundElements < shape.count) {
     if (place == 2) return at(round - 2, 2 * half);

@@ -55,7 +55,7 @@ XYLEM_KERNEL inline void postSlice(M& m, Block& block, const Slice& slice) {
   std::uint64_t step = 0;
   if (lane < slice.incoming) {
     counter = block.work.from[slice.fromQueue[lane]].head;
-    step = slice.fromStep[lane];
+    step = slice.fromStep[lane] + static_cast<std::uint64_t>(slice.steps) - 1;
   } else if (const int place = lane - kMaxFan;
              place >= 0 && place < slice.outgoing && block.work.protocol == Protocol::kSimple) {
     const QueueEnd& end = block.work.to[slice.toQueue[place]];
@@ -121,12 +121,11 @@ XYLEM_KERNEL inline void runPoster(M& m, Block& block, int posting) {
   if (lane == 0) reportOutcome(m, block.work, outcome);
 }
 
-// The place of this thread in a job of the block's threads that begins with another one of them: of several small jobs each has
-// its own threads then, as far as there are enough.
-template <Machine M>
-XYLEM_KERNEL inline int placeFrom(M& m, int first) {
-  const int begin = first % m.threads();
-  return m.thread() < begin ? m.thread() + m.threads() - begin : m.thread() - begin;
+// The place of this thread in a job of `count` threads of the block, of which it is number `index`, that begins with another one of them: of
+// several small jobs each has its own threads then, as far as there are enough.
+XYLEM_KERNEL inline int placeFrom(int first, int index, int count) {
+  const int begin = first % count;
+  return index < begin ? index + count - begin : index - begin;
 }
 
 // The threads of the block from the `first` one on copy into its shared memory, word by word.
@@ -134,7 +133,7 @@ template <Machine M, typename T>
 XYLEM_KERNEL inline void copyIn(M& m, int first, T* to, const T* from, std::size_t count) {
   using Word __attribute__((may_alias)) = std::uint64_t;
   static_assert(sizeof(T) % sizeof(Word) == 0);
-  for (auto i = static_cast<std::size_t>(placeFrom(m, first)); i < count * sizeof(T) / sizeof(Word);
+  for (auto i = static_cast<std::size_t>(placeFrom(first, m.thread(), m.threads())); i < count * sizeof(T) / sizeof(Word);
        i += static_cast<std::size_t>(m.threads()))
     reinterpret_cast<Word*>(to)[i] = reinterpret_cast<const Word*>(from)[i];
 }
@@ -146,38 +145,37 @@ XYLEM_KERNEL inline std::size_t endsIn(collectives::QueueMask mask) {
   return n;
 }
 
-// Takes the work into the block. The other program of an operation may write the positions of its queues at the same time.
+// Where the block stands in its queue `q`. The output is offered at once: it may be written, as its stream has come to this work.
+template <Machine M>
+XYLEM_KERNEL inline void takeFrom(M& m, Block& block, const Work& work, int q) {
+  block.fromTail[q] = 0;
+  if ((work.fromQueues >> q & 1) == 0) return;
+  const QueueEnd& end = block.from[q];
+  block.fromStep[q] = block.fromBegin[q] = m.loadRelaxed(end.step);
+  if ((work.offers >> q & 1) == 0) return;
+  m.storeRelaxed(end.offer + 1, reinterpret_cast<std::uint64_t>(work.output));
+  m.storeRelaxed(end.offer + 2, work.outputBytes);
+  m.storeRelease(end.offer, block.fromBegin[q] + 1);
+}
+template <Machine M>
+XYLEM_KERNEL inline void takeTo(M& m, Block& block, const Work& work, int q) {
+  if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = m.loadRelaxed(block.to[q].step);
+  block.toReferred[q] = 0;
+  block.toOutput[q] = 0;
+  block.toLooks[q] = 0;
+}
+
+// Takes the work into the block. The other program of an operation may write the positions of its queues at the same time. A look at
+// memory takes most of a microsecond, and so does an instruction: the waiter computes the first ones meanwhile.
 template <Machine M>
 XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, const TableView& table) {
-  const QueueEnd* const from = table.at(work.from);
-  const QueueEnd* const to = table.at(work.to);
-  copyIn(m, 0, &block.work, &work, 1);
-  copyIn(m, 64, block.from, from, endsIn(work.fromQueues));
-  copyIn(m, 128, block.to, to, endsIn(work.toQueues));
-  for (int q = placeFrom(m, 192); q < kMaxQueues; q += m.threads()) {
-    if ((work.fromQueues >> q & 1) != 0) block.fromStep[q] = block.fromBegin[q] = m.loadRelaxed(from[q].step);
-    block.fromTail[q] = 0;
-  }
-  for (int q = placeFrom(m, 224); q < kMaxQueues; q += m.threads()) {
-    if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = m.loadRelaxed(to[q].step);
-    block.toReferred[q] = 0;
-    block.toOutput[q] = 0;
-    block.toLooks[q] = 0;
-  }
   const bool hasOrder = work.shape.order != nullptr && work.shape.ranks <= kMostInOrder;
-  for (int i = placeFrom(m, 288); hasOrder && i < work.shape.ranks; i += m.threads())
+  copyIn(m, 0, &block.work, &work, 1);
+  copyIn(m, 64, block.from, table.at(work.from), endsIn(work.fromQueues));
+  copyIn(m, 128, block.to, table.at(work.to), endsIn(work.toQueues));
+  for (int i = placeFrom(288, m.thread(), m.threads()); hasOrder && i < work.shape.ranks; i += m.threads())
     block.order[i] = table.at(work.shape.order)[i];
-  // Usually there is space in all queues at first.
-  for (int q = placeFrom(m, 256); q < kMaxQueues; q += m.threads())
-    if ((work.toQueues >> q & 1) != 0) block.toHead[q] = m.loadAcquire(to[q].head);
   m.sync(barrierOf(Barrier::kAll), m.threads());
-  // The output may be written: its stream has come to this work.
-  for (int q = placeFrom(m, 64); q < kMaxQueues; q += m.threads())
-    if ((work.offers >> q & 1) != 0) {
-      m.storeRelaxed(from[q].offer + 1, reinterpret_cast<std::uint64_t>(work.output));
-      m.storeRelaxed(from[q].offer + 2, work.outputBytes);
-      m.storeRelease(from[q].offer, block.fromBegin[q] + 1);
-    }
   if (m.thread() == 0) {
     block.work.from = block.from;
     block.work.to = block.to;
@@ -190,6 +188,20 @@ XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, const Ta
       for (int i = 0; i < work.elementBytes; ++i)
         block.work.factor.element[static_cast<std::size_t>(i)] =
             static_cast<std::byte>(m.template load<std::uint8_t>(work.scalar + i));
+  }
+  if (m.thread() < M::kLanes) {
+    computeInstructions(m, block, 0);
+  } else {
+    const int others = m.threads() - M::kLanes;
+    const auto forEachQueue = [&](int first, auto&& take) {
+      for (int q = placeFrom(first, m.thread() - M::kLanes, others); q < kMaxQueues; q += others) take(q);
+    };
+    forEachQueue(0, [&](int q) { takeFrom(m, block, work, q); });
+    forEachQueue(64, [&](int q) { takeTo(m, block, work, q); });
+    // Usually there is space in all queues at first.
+    forEachQueue(128, [&](int q) {
+      if ((work.toQueues >> q & 1) != 0) block.toHead[q] = m.loadAcquire(block.to[q].head);
+    });
   }
   m.sync(barrierOf(Barrier::kAll), m.threads());
 }

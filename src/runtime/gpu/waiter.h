@@ -99,7 +99,8 @@ class Waiter {
   // False if the block gives up.
   XYLEM_KERNEL bool prepareAll() {
     for (std::uint64_t index = 0; index < work_.length; ++index) {
-      if (index % M::kLanes == 0) computeInstructions(m_, block_, index);
+      // The first ones are there already.
+      if (index > 0 && index % M::kLanes == 0) computeInstructions(m_, block_, index);
       const collectives::Instruction& now = block_.instructions[index % M::kLanes];
       for (std::size_t done = 0; done < now.count;) {
         const std::size_t n = prepare(now, done);
@@ -143,13 +144,20 @@ class Waiter {
                         m_.all(queue < 0 || receives || hasOffer(queue, there + bytes));
     const bool isThere = m_.any(queue >= 0 && receives && isPlaced(queue));
     const std::byte* const reference = places ? nullptr : referenceOf(now, done);
+    // What the movers have nothing to do with goes faster if all steps that can be taken are one slice: what is only referred to, and what
+    // has been found in its place.
+    const bool onlyRefers =
+        reference != nullptr && now.from == 0 && now.out.buffer == collectives::Buffer::kNone;
+    const bool onlyFinds = isThere && now.to == 0;
     int steps = 1;
-    // What is only referred to does not occupy the movers: all its steps for which there is space are one slice.
-    if (reference != nullptr && now.from == 0 && now.out.buffer == collectives::Buffer::kNone)
-      for (; n < now.count - done; ++steps) {
-        if (!m_.all(queue < 0 || hasSpaceBehind(queue, static_cast<std::uint64_t>(steps)))) break;
-        n += collectives::sliceAt(now, done + n, work_.slice);
-      }
+    for (; (onlyRefers || onlyFinds) && n < now.count - done; ++steps) {
+      const std::size_t more = collectives::sliceAt(now, done + n, work_.slice);
+      const auto behind = static_cast<std::uint64_t>(steps);
+      if (!m_.all(queue < 0 || (receives ? isPlacedBehind(queue, behind, more * work_.elementBytes)
+                                         : hasSpaceBehind(queue, behind))))
+        break;
+      n += more;
+    }
     bytes = n * work_.elementBytes;
     if (queue >= 0) takeSteps(slice, index, queue, receives, steps);
     if (queue >= 0 && !receives && reference != nullptr) block_.toReferred[queue] = block_.toStep[queue];
@@ -260,6 +268,12 @@ class Waiter {
   XYLEM_KERNEL bool isPlaced(int queue) const {
     return work_.protocol == Protocol::kSimple && (work_.offers >> queue & 1) != 0 &&
            static_cast<std::uint32_t>(noteOf(queue)) == transport::StepNote::kPlaced;
+  }
+  // The same of a step behind the next one, if it is known to be there and has so many bytes.
+  XYLEM_KERNEL bool isPlacedBehind(int queue, std::uint64_t more, std::size_t bytes) const {
+    const std::uint64_t step = block_.fromStep[queue] + more;
+    return step < block_.fromTail[queue] &&
+           block_.fromNotes[queue][step % transport::kQueueSteps] == noteOfPlaced(bytes);
   }
   // A result that is placed is the only thing that its instruction receives, and is kept in the output.
   XYLEM_KERNEL bool noteFits(int queue, const collectives::Instruction& now, std::size_t bytes) const {
