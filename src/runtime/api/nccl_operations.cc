@@ -81,8 +81,10 @@ void takeStream(const comm::GpuExecutor& executor, const DataCall& call, comm::C
   operation.gpuStream = call.stream;
   if (operation.count == 0) return;
   const bool isRoot = gpu.rank() == call.peer;
-  operation.peersReach = true;
+  const bool isSmall = operation.count * elementBytes(operation.type) < comm::GpuExecutor::kLeastInBuffers;
+  operation.peersReach = !isSmall;
   const auto check = [&](const void* buffer, const char* name) {
+    if (isSmall) return gpu.checkSmallBuffer(buffer, call.name, name);
     operation.peersReach = gpu.checkBuffer(buffer, call.name, name) && operation.peersReach;
   };
   if (call.function != Function::kRecv && (call.function != Function::kBroadcast || isRoot))

@@ -11,10 +11,6 @@ namespace {
 // Launches that are under way at the same time without new memory.
 constexpr std::size_t kSpareKernels = 8;
 
-// A part of a collective on one channel is read and written in the ranks' buffers from this many bytes on: with less in slots, the sender
-// need not wait until it is read. Half of a step; other sizes were not tried.
-constexpr std::size_t kLeastInBuffers = std::size_t{32} << 10;
-
 // As the kernel names operations.
 int operatorOf(const CommOperation& operation) {
   if (!reduces(operation.function)) return 0;

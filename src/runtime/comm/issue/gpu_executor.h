@@ -29,6 +29,10 @@ namespace xylem::comm {
 
 class GpuExecutor {
  public:
+  // A part of a collective on one channel is read and written in the ranks' buffers from this many bytes on: with less in slots, the sender
+  // need not wait until it is read. Half of a step; other sizes were not tried.
+  static constexpr std::size_t kLeastInBuffers = std::size_t{32} << 10;
+
   // `ranks`: how many use the GPU; their blocks have to fit together.
   // `inSlots`: collectives move their data as under Simple, whatever the protocol (Wiring::dataInSlots).
   GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks, bool inSlots,
