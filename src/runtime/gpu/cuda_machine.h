@@ -50,6 +50,9 @@ class CudaMachine {
   __device__ void storeRelease(std::uint64_t* to, std::uint64_t value) {
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(global(to)), "l"(value) : "memory");
   }
+  __device__ void count(std::uint32_t* counter) {
+    asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(global(counter)) : "memory");
+  }
   __device__ void releaseFence() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
   __device__ void storeFenced(std::uint64_t* to, std::uint64_t value) { storeRelaxed(to, value); }
   __device__ void storeFenced(std::uint32_t* to, std::uint32_t value) { storeRelaxed(to, value); }

@@ -93,6 +93,9 @@ struct DriverTable {
   Status (*recordEvent)(void* event, void* stream);
   Status (*awaitEvent)(void* stream, void* event);  // the stream waits
   Status (*queryEvent)(void* event);                // kDone, or notReady
+  // Wait until a counter in the device's memory has come to `count`, or has passed it by less than 2^31: the stream, and the caller.
+  Status (*awaitCount)(void* stream, const std::uint32_t* counter, std::uint32_t count);
+  Status (*awaitCountHere)(const std::uint32_t* counter, std::uint32_t count);
 
   Status (*callHost)(void* stream, void (*function)(void*), void* data);  // in stream order
 

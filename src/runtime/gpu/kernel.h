@@ -242,8 +242,21 @@ XYLEM_KERNEL inline bool awaitLane(M& m, Block& block, const Work& work) {
   return goesOn;
 }
 
-// The lane of this number, whose stretch of the table has so many bytes. All threads of the block have passed kAll when it ends; a work that
-// fails ends its lane.
+// All threads of the block have passed kAll when it ends; a work that fails ends its lane.
+template <Machine M>
+XYLEM_KERNEL inline void runWorks(M& m, Block& block, const Lane& lane, const TableView& view) {
+  for (std::uint64_t i = 0; i < lane.count; ++i) {
+    const Work& work = i == 0 ? lane.first : view.at(lane.others)[i - 1];
+    if (!awaitLane(m, block, work)) return;
+    runBlock(m, block, work, view);
+    const bool goesOn = m.loadRelaxed(&block.outcome) == kBlockRuns;
+    if (m.thread() == 0 && goesOn && lane.passed != nullptr) m.storeRelease(lane.passed, i + 1);
+    m.sync(barrierOf(Barrier::kAll), m.threads());
+    if (!goesOn) return;
+  }
+}
+
+// The lane of this number, whose stretch of the table has so many bytes.
 template <Machine M>
 XYLEM_KERNEL inline void runLane(M& m, Block& block, const std::byte* table, std::size_t stretchBytes,
                                  int number) {
@@ -254,15 +267,8 @@ XYLEM_KERNEL inline void runLane(M& m, Block& block, const std::byte* table, std
          stretchBytes / sizeof(Word));
   m.sync(barrierOf(Barrier::kAll), m.threads());
   const Lane& lane = *reinterpret_cast<const Lane*>(block.stretch);
-  for (std::uint64_t i = 0; i < lane.count; ++i) {
-    const Work& work = i == 0 ? lane.first : view.at(lane.others)[i - 1];
-    if (!awaitLane(m, block, work)) return;
-    runBlock(m, block, work, view);
-    const bool goesOn = m.loadRelaxed(&block.outcome) == kBlockRuns;
-    if (m.thread() == 0 && goesOn && lane.passed != nullptr) m.storeRelease(lane.passed, i + 1);
-    m.sync(barrierOf(Barrier::kAll), m.threads());
-    if (!goesOn) return;
-  }
+  runWorks(m, block, lane, view);
+  if (m.thread() == 0 && lane.ended != nullptr) m.count(lane.ended);
 }
 
 }  // namespace xylem::gpu

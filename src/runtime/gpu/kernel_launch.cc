@@ -38,8 +38,8 @@ class Writer {
 
 }  // namespace
 
-KernelLaunch::KernelLaunch(const GpuContext& gpu, std::uint32_t* abort)
-    : gpu_(gpu), abort_(abort), done_(gpu) {
+KernelLaunch::KernelLaunch(const GpuContext& gpu, std::uint32_t* abort, EndedBlocks& ended)
+    : gpu_(gpu), abort_(abort), ended_(ended), done_(gpu) {
   reserve(host_, GpuMemory::Where::kHost, kFirstBytes, "a kernel's works");
   reserve(device_, GpuMemory::Where::kDevice, kFirstBytes, "a kernel's works");
   reserve(reports_, GpuMemory::Where::kHost, kFirstBytes / 16, "a kernel's reports");
@@ -101,11 +101,12 @@ void KernelLaunch::reserve(GpuMemory& memory, GpuMemory::Where where, std::size_
 }
 
 std::size_t KernelLaunch::Entry::behindWork() const {
-  return padded(fromEnds * sizeof(QueueEnd)) + padded(toEnds * sizeof(QueueEnd)) + padded(ranks * sizeof(int));
+  return padded(fromEnds * sizeof(QueueEnd)) + padded(toEnds * sizeof(QueueEnd)) +
+         padded(ranks * sizeof(int));
 }
 
 // Writes the table, and returns its bytes up to what was written.
-std::size_t KernelLaunch::layOut() {
+std::size_t KernelLaunch::layOut(std::uint32_t* ended) {
   constexpr std::size_t kBehindLane = kMostStretchBytes - padded(sizeof(Lane));
   stretchBytes_ = padded(sizeof(Lane));
   std::size_t bytes = padded(usedLanes_ * sizeof(std::uint64_t));
@@ -153,15 +154,16 @@ std::size_t KernelLaunch::layOut() {
     const bool fits = entries.front().behindWork() <= kBehindLane;
     new (&writer.at<Lane>(i * stretchBytes_, 0))
         Lane{entries.size(), reinterpret_cast<const Work*>(others), passed == nullptr ? nullptr : passed + i,
-             workOf(entries.front(), fits ? inStretch : writer)};
+             ended, workOf(entries.front(), fits ? inStretch : writer)};
     for (std::size_t w = 1; w < entries.size(); ++w)
       new (&writer.at<Work>(others, w - 1)) Work(workOf(entries[w], writer));
   }
   return writer.bytes();
 }
 
-void KernelLaunch::start(void* stream, const std::vector<void*>& others, const HostCall& before) {
-  const std::size_t bytes = layOut();
+void KernelLaunch::put(void* stream, const std::vector<void*>& others, const HostCall& before,
+                       std::uint32_t* ended) {
+  const std::size_t bytes = layOut(ended);
   const bool isInlined = bytes <= sizeof(InlineTable) && !isCopied();
   while (fences_.size() < others.size()) fences_.push_back(std::make_unique<GpuEvent>(gpu_));
   const EnteredDevice entered(gpu_);
@@ -178,11 +180,18 @@ void KernelLaunch::start(void* stream, const std::vector<void*>& others, const H
                           isInlined ? reinterpret_cast<const InlineTable*>(host_.data()) : nullptr,
                           stretchBytes_, lanes()};
   gpu_.require(driver.launch(table, stream), "launching a kernel");
-  done_.record(stream);
+  if (ended == nullptr || !others.empty()) done_.record(stream);
   for (void* const other : others) done_.hold(other);
 }
 
-bool KernelLaunch::isOver() { return hasReportedEnd() && done_.isOver(); }
+void KernelLaunch::start(void* stream, const std::vector<void*>& others) {
+  put(stream, others, {}, ended_.counter());
+  ended_.launched(lanes());
+}
+
+void KernelLaunch::capture(void* stream, const std::vector<void*>& others, const HostCall& before) {
+  put(stream, others, before, nullptr);
+}
 
 void KernelLaunch::giveUpIfWrong() {
   for (std::size_t i = 0; i < functions_.size(); ++i)
@@ -200,7 +209,7 @@ void KernelLaunch::beginReplay() {
 }
 
 // A work that fails ends its lane.
-bool KernelLaunch::hasReportedEnd() {
+bool KernelLaunch::isOver() {
   const auto hasEnded = [&](const std::vector<Entry>& lane) {
     for (const Entry& entry : lane)
       if (const Outcome outcome = outcomeOf(entry.report); outcome != Outcome::kDone)

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/kinds.h"
+#include "runtime/gpu/ended_blocks.h"
 #include "runtime/gpu/gpu_context.h"
 #include "runtime/gpu/work.h"
 #include "runtime/transport/queue/pump.h"
@@ -43,8 +44,9 @@ struct WorkTimes {
 
 class KernelLaunch {
  public:
-  // `abort`: the communicator's word, in pinned memory.
-  KernelLaunch(const GpuContext& gpu, std::uint32_t* abort);
+  // `abort`: the communicator's word, in pinned memory. `ended`: its count of blocks.
+  KernelLaunch(const GpuContext& gpu, std::uint32_t* abort, EndedBlocks& ended);
+  ~KernelLaunch() { ended_.await(); }
   KernelLaunch(const KernelLaunch&) = delete;
   KernelLaunch& operator=(const KernelLaunch&) = delete;
 
@@ -67,19 +69,20 @@ class KernelLaunch {
   // Throws Error if a network that reduces will never move anything again. That is no error before a block waits for it.
   void requireReducingNetworks() const;
 
-  // Puts the kernel, and a copy if it needs one, into the stream, after what is in `others`, and lets these wait for it. `before`: a call before the kernel.
-  void start(void* stream, const std::vector<void*>& others, const HostCall& before = {});
-  // Makes a stream wait for the launch.
+  // Puts the kernel, and a copy if it needs one, into the stream, after what is in `others`, and lets these wait for it. Other streams can wait
+  // by the count of ended blocks.
+  void start(void* stream, const std::vector<void*>& others);
+  // The same into a graph, where other streams wait with hold(). `before`: a call before the kernel.
+  void capture(void* stream, const std::vector<void*>& others, const HostCall& before);
   void hold(void* stream) { done_.hold(stream); }
 
-  // Whether no block runs any more. Ends all blocks if one has failed. It asks the driver only once all blocks have reported their
-  // ends, as each question holds up the threads that launch; requireHealth(), called now and then, throws if the GPU has failed.
+  // Whether all blocks have reported their ends, and so have read and written everything. Ends all blocks if one has failed. It does not ask
+  // the driver, as each question holds up the threads that launch; requireHealth(), called now and then, throws if the GPU has
+  // failed.
   bool isOver();
   void requireHealth() { done_.isOver(); }
-  // For a replay of a launch in a graph, of which the stream's event tells nothing: beginReplay() before its kernel, then
-  // hasReportedEnd() until the blocks say that they are over. Blocks also begin their reports anew themselves.
+  // For a replay of a launch in a graph: before its kernel. Blocks also begin their reports anew themselves.
   void beginReplay();
-  bool hasReportedEnd();
   // The works are timed. `over`: nothing runs any more, so works that have begun have ended.
   WorkTimes timesOf(const WorkRange& works, bool over) const;
   // Ends the blocks that wait.
@@ -115,12 +118,14 @@ class KernelLaunch {
   Outcome failureOf(std::size_t report) const { return load(reports()[report].failure); }
   void giveUpIfWrong();
   void reserve(GpuMemory& memory, GpuMemory::Where where, std::size_t bytes, std::string_view what);
-  std::size_t layOut();
+  std::size_t layOut(std::uint32_t* ended);
+  void put(void* stream, const std::vector<void*>& others, const HostCall& before, std::uint32_t* ended);
   // Whether the table is copied to the GPU.
   bool isCopied() const { return anyWaits_ || anyLongOrder_; }
 
   const GpuContext& gpu_;
   std::uint32_t* const abort_;
+  EndedBlocks& ended_;
   std::vector<std::vector<Entry>> lanes_;
   std::size_t usedLanes_ = 0;
   std::size_t stretchBytes_ = 0;

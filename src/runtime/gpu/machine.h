@@ -55,6 +55,7 @@ concept Machine = requires(M& m, const std::byte* from, std::byte* to, std::uint
   // Counters and flags that hosts and other GPUs access at the same time.
   { m.loadAcquire(counter) } -> std::convertible_to<std::uint64_t>;
   m.storeRelease(ownCounter, word);
+  m.count(flag);  // adds one, as with storeRelease
   // Many stores after one fence, which costs as much as each of them with release.
   m.releaseFence();
   m.storeFenced(ownCounter, word);

@@ -48,6 +48,7 @@ class CpuMachine {
 
   std::uint64_t loadAcquire(const std::uint64_t* from) { return __atomic_load_n(from, __ATOMIC_ACQUIRE); }
   void storeRelease(std::uint64_t* to, std::uint64_t value) { __atomic_store_n(to, value, __ATOMIC_RELEASE); }
+  void count(std::uint32_t* counter) { __atomic_fetch_add(counter, 1, __ATOMIC_RELEASE); }
   // The thread sanitizer knows no fences.
   void releaseFence() {}
   template <typename T>

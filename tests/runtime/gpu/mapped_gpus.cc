@@ -193,6 +193,12 @@ void runLanes(const gpu::LaunchTable& table) {
   done.wait();
 }
 
+void awaitCount(const std::uint32_t* counter, std::uint32_t count) {
+  for (Patience patience;
+       static_cast<std::int32_t>(__atomic_load_n(counter, __ATOMIC_ACQUIRE) - count) < 0;)
+    patience.pause();
+}
+
 template <typename Work>
 Status enqueue(void* stream, Work&& work) {
   MappedStream* const found = streamOf(stream);
@@ -399,6 +405,16 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     auto* const of = static_cast<MappedEvent*>(event);
     if (of->capture != 0) return kCaptured;
     return of->passed.load() < of->recorded.load() ? kNotReady : kDone;
+  };
+  table.awaitCount = [](void* stream, const std::uint32_t* counter, std::uint32_t count) {
+    MappedStream* const found = streamOf(stream);
+    if (found == nullptr) return kInvalid;
+    if (found->capture) return kCaptured;
+    return enqueue(stream, [=] { awaitCount(counter, count); });
+  };
+  table.awaitCountHere = [](const std::uint32_t* counter, std::uint32_t count) {
+    awaitCount(counter, count);
+    return kDone;
   };
   table.callHost = [](void* stream, void (*function)(void*), void* data) {
     return enqueue(stream, [=] { function(data); });

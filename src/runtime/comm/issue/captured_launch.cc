@@ -17,7 +17,7 @@ class CapturedLaunch::Replay final : public device::Task {
 
   Progress step() override {
     if (launches_.failed()) kernel_.giveUp();
-    const bool isOver = kernel_.hasReportedEnd();
+    const bool isOver = kernel_.isOver();
     const bool moved = kernel_.pump();
     if (!isOver) return moved ? Progress::kAdvanced : Progress::kWouldBlock;
     if (const auto failure = kernel_.failure()) throw Error(*failure);

@@ -26,14 +26,16 @@ GpuExecutor::GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLink
       inSlots_(inSlots),
       tasks_(gpu.device()),
       abort_(gpu, gpu::GpuMemory::Where::kHost, sizeof(std::uint32_t), "the abort word"),
+      ended_(gpu),
       queues_(gpu, channels, std::move(reach)),
       channelEnds_(channels.size()),
       kernel_(newKernel()) {
-  while (spare_.size() < kSpareKernels) spare_.push_back(std::make_unique<gpu::KernelLaunch>(gpu_, abort()));
+  while (spare_.size() < kSpareKernels)
+    spare_.push_back(std::make_unique<gpu::KernelLaunch>(gpu_, abort(), ended_));
 }
 
 std::unique_ptr<gpu::KernelLaunch> GpuExecutor::newKernel() {
-  if (spare_.empty()) return std::make_unique<gpu::KernelLaunch>(gpu_, abort());
+  if (spare_.empty()) return std::make_unique<gpu::KernelLaunch>(gpu_, abort(), ended_);
   std::unique_ptr<gpu::KernelLaunch> kernel = std::move(spare_.back());
   spare_.pop_back();
   return kernel;
@@ -197,18 +199,14 @@ std::vector<void*> otherStreams(std::span<const CommOperation> operations) {
 }  // namespace
 
 // Launches of a communicator run one after the other: all use its queues.
-void GpuExecutor::startBehind(Started& last, const Started& now, const std::vector<void*>& others,
-                              const gpu::HostCall& before) {
-  if (last.launch != nullptr && last.stream != now.stream) {
-    const gpu::EnteredDevice entered(gpu_);
-    last.launch->hold(now.stream);
-  }
-  now.launch->start(now.stream, others, before);
-  last = now;
-}
-
 void GpuExecutor::start(std::span<const CommOperation> operations) {
-  startBehind(last_, {kernel_.get(), operations.front().gpuStream}, otherStreams(operations), {});
+  void* const stream = operations.front().gpuStream;
+  if (stream != lastStream_) {
+    const gpu::EnteredDevice entered(gpu_);
+    ended_.hold(stream);
+  }
+  kernel_->start(stream, otherStreams(operations));
+  lastStream_ = stream;
 }
 
 std::uint64_t GpuExecutor::captureOf(std::span<const CommOperation> operations) const {
@@ -235,9 +233,10 @@ void GpuExecutor::capture(CapturedLaunch& launch, std::span<const CommOperation>
   if (lastCaptured_.capture != capture) lastCaptured_ = {};
   void* const stream = operations.front().gpuStream;
   const gpu::HostCall unused = launch.whenUnused();
-  startBehind(lastCaptured_, {&launch.kernel(), stream, capture}, otherStreams(operations),
-              launch.beforeReplay());
   const gpu::EnteredDevice entered(gpu_);
+  if (lastCaptured_.launch != nullptr && lastCaptured_.stream != stream) lastCaptured_.launch->hold(stream);
+  launch.kernel().capture(stream, otherStreams(operations), launch.beforeReplay());
+  lastCaptured_ = {&launch.kernel(), stream, capture};
   gpu_.require(gpu_.driver().keepForGraph(stream, unused.function, unused.data),
                "keeping a launch for a graph");
 }

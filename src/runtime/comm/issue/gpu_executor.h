@@ -91,6 +91,7 @@ class GpuExecutor {
   const bool inSlots_;
   device::OwnedStream tasks_;
   gpu::GpuMemory abort_;
+  gpu::EndedBlocks ended_;
   GpuQueues queues_;
   // Ends of the queues of a list, by channel, and of the queues of messages.
   struct KnownEnds {
@@ -103,15 +104,14 @@ class GpuExecutor {
   // Made in advance, as the driver may wait for kernels before it takes memory.
   std::vector<std::unique_ptr<gpu::KernelLaunch>> spare_;
   std::unique_ptr<gpu::KernelLaunch> kernel_;
-  // A launch, the stream that it is in, and the capture that it belongs to.
-  struct Started {
+  void* lastStream_ = nullptr;  // of the launch before
+  // The launch before in a graph, its stream, and the capture that it belongs to.
+  struct Captured {
     gpu::KernelLaunch* launch = nullptr;
     void* stream = nullptr;
     std::uint64_t capture = 0;
   };
-  void startBehind(Started& last, const Started& now, const std::vector<void*>& others,
-                   const gpu::HostCall& before);
-  Started last_, lastCaptured_;
+  Captured lastCaptured_;
 };
 
 }  // namespace xylem::comm

@@ -49,6 +49,7 @@ namespace {
                                   ROW(cuUserObjectCreate) ROW(cuUserObjectRelease)                        \
                                       ROW(cuGraphRetainUserObject) ROW(cuEventCreate) ROW(cuEventDestroy) \
                                           ROW(cuEventRecord) ROW(cuStreamWaitEvent) ROW(cuEventQuery)     \
+                                              ROW(cuStreamWaitValue32)                                    \
                                               ROW(cuModuleLoadData) ROW(cuModuleGetFunction)              \
                                                   ROW(cuLaunchHostFunc) ROW(cuLaunchKernel)               \
                                                       ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
@@ -228,14 +229,24 @@ Status allocateHost(void** memory, std::size_t bytes) {
   return status;
 }
 
-// In a stream of its own: the usual one would wait for other kernels.
-Status clear(void* memory, std::size_t bytes) {
+// The usual stream would wait for other kernels.
+template <typename Enqueue>
+Status inOwnStream(Enqueue&& enqueue) {
   CUstream stream = nullptr;
   if (const Status status = cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING)) return status;
-  Status status = cuda.cuMemsetD8Async(address(memory), 0, bytes, stream);
+  Status status = enqueue(stream);
   if (status == kDone) status = cuda.cuStreamSynchronize(stream);
   cuda.cuStreamDestroy(stream);
   return status;
+}
+
+Status clear(void* memory, std::size_t bytes) {
+  return inOwnStream(
+      [&](CUstream stream) -> Status { return cuda.cuMemsetD8Async(address(memory), 0, bytes, stream); });
+}
+
+Status awaitCount(void* stream, const std::uint32_t* counter, std::uint32_t count) {
+  return cuda.cuStreamWaitValue32(streamOf(stream), address(counter), count, CU_STREAM_WAIT_VALUE_GEQ);
 }
 
 Status reachPeer(int number) {
@@ -400,6 +411,10 @@ DriverTable makeTable() {
     return cuda.cuStreamWaitEvent(streamOf(stream), eventOf(event), 0);
   };
   table.queryEvent = [](void* event) -> Status { return cuda.cuEventQuery(eventOf(event)); };
+  table.awaitCount = awaitCount;
+  table.awaitCountHere = [](const std::uint32_t* counter, std::uint32_t count) -> Status {
+    return inOwnStream([&](CUstream stream) { return awaitCount(stream, counter, count); });
+  };
   table.callHost = [](void* stream, void (*function)(void*), void* data) -> Status {
     return cuda.cuLaunchHostFunc(streamOf(stream), function, data);
   };
