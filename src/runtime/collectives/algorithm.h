@@ -29,8 +29,9 @@ namespace xylem::collectives {
 
 // Steps that an instruction's chunk may take.
 constexpr std::size_t kStepsPerChunk = 4;
-constexpr std::size_t stepsPerChunk(Function function, Algorithm algorithm) {
-  return function == Function::kAllReduce && algorithm == Algorithm::kRing ? 1 : kStepsPerChunk;
+// `overlaps`: Shape::overlaps.
+constexpr std::size_t stepsPerChunk(Function function, Algorithm algorithm, bool overlaps) {
+  return function == Function::kAllReduce && algorithm == Algorithm::kRing && overlaps ? 1 : kStepsPerChunk;
 }
 
 // An operation's part on one channel, as one rank sees it. Counts and offsets are in elements.
@@ -64,6 +65,8 @@ struct Shape {
   bool inPlace = false;
   // Own elements are scaled on their way in.
   bool scales = false;
+  // Ring AllReduce: a round begins in the middle of the one before. On one host; over a network few long chunks are faster.
+  bool overlaps = false;
   // Ring AllReduce of two ranks, no longer than a chunk: both send everything at once, instead of one waiting
   // for the other's part.
   bool exchange = false;

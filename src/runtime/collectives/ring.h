@@ -114,12 +114,17 @@ XYLEM_SHARED inline Instruction exchangeAt(const Shape& shape, std::uint64_t ind
   return last;
 }
 
-// A round has 2n-1 turns, and begins when the round before has made n-1 of its own. So up to three chunks are on their way from a rank
-// to the next one, and chunks are shorter than those of other programs. With two ranks: 00 10 01 20 11 02 21 12 22; with three:
+// A round has 2n-1 turns. If rounds overlap, each begins when the one before has made n-1 of its own. So up to three chunks are on their way
+// from a rank to the next one, and chunks are shorter than otherwise. With two ranks: 00 10 01 20 11 02 21 12 22; with three:
 // 00 01 10 02 11 03 20 12 04 21 13 22 14 23 24.
 XYLEM_SHARED inline Turn allReduceTurn(const Shape& shape, std::uint64_t index, std::size_t roundElements) {
   const auto half = static_cast<std::uint64_t>(shape.ranks - 1);
+  const std::uint64_t length = 2 * half + 1;
   const auto at = [](std::uint64_t round, std::uint64_t turn) { return Turn{round, static_cast<int>(turn)}; };
+  if (!shape.overlaps) {
+    const std::uint64_t round = quotient(index, length);
+    return at(round, index - round * length);
+  }
   // Round 0 is alone, ...
   if (index < half || roundElements >= shape.count) return at(0, index);
   index -= half;
@@ -127,7 +132,6 @@ XYLEM_SHARED inline Turn allReduceTurn(const Shape& shape, std::uint64_t index, 
   if (index < 2 * half) return index % 2 == 0 ? at(1, index / 2) : at(0, half + index / 2);
   index -= 2 * half;
   // ... and from then on each stretch has the first half of a round, the second half of the one before, and the end of the one before that.
-  const std::uint64_t length = 2 * half + 1;
   const std::uint64_t stretch = quotient(index, length);
   const std::uint64_t place = index - stretch * length, round = stretch + 2;
   if (round * roundElements < shape.count) {

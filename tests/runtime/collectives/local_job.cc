@@ -80,7 +80,8 @@ LocalJob::LocalJob(const LocalCase& c, std::mt19937& random)
   part.root = c.root;
   part.block = c.block;
   part.inPlace = c.inPlace;
-  part.chunk = slice * (c.chunkSteps > 0 ? c.chunkSteps : collectives::stepsPerChunk(c.collective, c.algorithm));
+  part.overlaps = c.overlaps;
+  part.chunk = slice * (c.chunkSteps > 0 ? c.chunkSteps : collectives::stepsPerChunk(c.collective, c.algorithm, c.overlaps));
   part.grain = std::min(part.chunk, 64 / elementBytes(c.type));
   part.chunk = part.chunk / part.grain * part.grain;
   std::vector<std::size_t> cuts{0, c.block};

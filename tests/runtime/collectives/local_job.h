@@ -33,6 +33,7 @@ struct LocalCase {
   std::size_t shift = 0;  // bytes by which buffers miss their alignment
   bool byReference = false;
   bool places = false;          // on GPUs, results go straight into the outputs of ranks that offer them
+  bool overlaps = false;       // rounds of a ring's AllReduce
   bool exchange = false;        // channels that may exchange, do
   std::uint64_t firstStep = 0;  // of all queues
 

@@ -22,7 +22,8 @@ using testing::LocalQueue;
 LocalCase completed(LocalCase c, std::mt19937& random) {
   constexpr std::size_t kSteps[] = {8, 120, 128, 240, 600};
   c.stepBytes = kSteps[random() % std::size(kSteps)];
-  c.chunkSteps = 1 + random() % stepsPerChunk(c.collective, c.algorithm);
+  c.overlaps = random() % 2 == 0;
+  c.chunkSteps = 1 + random() % stepsPerChunk(c.collective, c.algorithm, c.overlaps);
   const std::size_t slice = c.stepBytes / elementBytes(c.type);
   const std::size_t longest = (gathersOrScatters(c.collective) ? 3 : 9) * slice;
   c.block = random() % 10 == 0 ? random() % 3 : 1 + random() % longest;

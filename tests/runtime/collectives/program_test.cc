@@ -29,7 +29,8 @@ class Programs : public ::testing::TestWithParam<Kind> {
     job.ranks = ranks;
     job.inPlace = random() % 2 == 0;
     job.step = 1 + random() % 6;
-    const std::size_t longest = stepsPerChunk(job.collective, job.algorithm) * job.step;
+    job.overlaps = random() % 2 == 0;
+    const std::size_t longest = stepsPerChunk(job.collective, job.algorithm, job.overlaps) * job.step;
     job.grain = std::min<std::size_t>(longest, std::size_t{1} << random() % 3);
     job.chunk = job.grain * (1 + random() % (longest / job.grain));
     if (random() % 2 == 0) job.chunk = longest / job.grain * job.grain;
@@ -185,6 +186,7 @@ TEST(ProgramPromises, RoundsOfARingOverlap) {
   shape.ranks = 2;
   shape.order = order;
   shape.chunk = 10;
+  shape.overlaps = true;
   const auto waits = [&](Collective collective, std::size_t count) {
     shape.count = count;
     const Program& program = programsOf(collective, Algorithm::kRing)[0];
@@ -198,6 +200,8 @@ TEST(ProgramPromises, RoundsOfARingOverlap) {
   EXPECT_EQ(waits(Collective::kAllReduce, 20), "SBR");
   EXPECT_EQ(waits(Collective::kAllReduce, 40), "SSBBRR");
   EXPECT_EQ(waits(Collective::kAllReduce, 80), "SSBSBRSBRBRR");
+  shape.overlaps = false;
+  EXPECT_EQ(waits(Collective::kAllReduce, 40), "SBRSBR");
   EXPECT_EQ(waits(Collective::kAllGather, 30), "SSRSRR");
   EXPECT_EQ(waits(Collective::kReduceScatter, 30), "SSRSRR");
 }

@@ -14,7 +14,7 @@ constexpr std::size_t kGuardBytes = 5;
 
 std::string SimulatedJob::describe() const {
   return std::string(name(collective)) + " " + name(algorithm) + " ranks " + std::to_string(ranks) +
-         " root " + std::to_string(root) + (inPlace ? " in place" : "") + (exchange ? " exchange" : "") +
+         " root " + std::to_string(root) + (inPlace ? " in place" : "") + (exchange ? " exchange" : "") + (overlaps ? " overlaps" : "") +
          " block " + std::to_string(block) + " channels " + std::to_string(channels) + " chunk " +
          std::to_string(chunk) + " grain " + std::to_string(grain) + " step " + std::to_string(step) +
          " queue " + std::to_string(queueSteps);
@@ -37,6 +37,7 @@ Simulation::Simulation(const SimulatedJob& job, std::mt19937& random)
     part.grain = job.grain;
     part.inPlace = job.inPlace;
     part.scales = job.scales;
+    part.overlaps = job.overlaps;
     part.exchange = job.exchange && job.ranks == 2 && part.count <= part.chunk;
     addChannel(part, random);
   }

@@ -28,6 +28,7 @@ struct SimulatedJob {
   std::size_t grain = 1;
   std::size_t step = 1;        // elements
   std::size_t queueSteps = 8;  // beyond which a queue is full
+  bool overlaps = false;       // rounds of a ring's AllReduce
   bool exchange = false;       // channels that may exchange, do
   bool scales = false;
 

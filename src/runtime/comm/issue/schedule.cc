@@ -149,7 +149,8 @@ class WorkMaker {
       return chunkElements(part.chunkBytes, steps * scheduling_.stepBytes[chosen.protocol], bytes,
                            shape.grain);
     };
-    shape.chunk = chunkOf(collectives::stepsPerChunk(function, chosen.algorithm));
+    shape.overlaps = scheduling_.choices.model().input.nodes == 1;
+    shape.chunk = chunkOf(collectives::stepsPerChunk(function, chosen.algorithm, shape.overlaps));
     const StarLinks* const star = links.stars[chosen.algorithm].get();
     if (star != nullptr) placeInStar(shape, *star, function, bytes);
     shape.inPlace = isInPlace(operation, scheduling_.rank);
