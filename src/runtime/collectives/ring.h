@@ -21,7 +21,7 @@ struct Turn {
   int turn;
 };
 
-// Of AllGather and ReduceScatter, which make n turns (of at least two ranks) for each piece. The first turn of a piece, which only
+// AllGather and ReduceScatter of n ranks, at least two, make n turns for each piece. The first turn of a piece, which only
 // sends, comes before the last one of the piece before, which only receives. With three ranks: 00 01 10 02 11 20 12 21 22.
 XYLEM_SHARED inline Turn turnAt(const Shape& shape, std::uint64_t index) {
   if (index == 0) return {0, 0};

@@ -69,8 +69,8 @@ XYLEM_KERNEL inline void postSlice(M& m, Block& block, const Slice& slice) {
       m.template store<std::uint64_t>(note, slice.places      ? noteOfPlaced(now)
                                             : data != nullptr ? noteOfReference(now)
                                                               : noteInSlot(now));
-      m.template store<std::uint64_t>(
-          note + 8, end.reduces ? block.work.label : reinterpret_cast<std::uint64_t>(data));
+      m.template store<std::uint64_t>(note + 8,
+                                      end.reduces ? block.work.label : reinterpret_cast<std::uint64_t>(data));
       if (data != nullptr) data += now;
       bytes -= now;
     }
@@ -133,8 +133,8 @@ template <Machine M, typename T>
 XYLEM_KERNEL inline void copyIn(M& m, int first, T* to, const T* from, std::size_t count) {
   using Word __attribute__((may_alias)) = std::uint64_t;
   static_assert(sizeof(T) % sizeof(Word) == 0);
-  for (auto i = static_cast<std::size_t>(placeFrom(first, m.thread(), m.threads())); i < count * sizeof(T) / sizeof(Word);
-       i += static_cast<std::size_t>(m.threads()))
+  for (auto i = static_cast<std::size_t>(placeFrom(first, m.thread(), m.threads()));
+       i < count * sizeof(T) / sizeof(Word); i += static_cast<std::size_t>(m.threads()))
     reinterpret_cast<Word*>(to)[i] = reinterpret_cast<const Word*>(from)[i];
 }
 
@@ -256,7 +256,7 @@ XYLEM_KERNEL inline void runWorks(M& m, Block& block, const Lane& lane, const Ta
   }
 }
 
-// The lane of this number, whose stretch of the table has so many bytes.
+// The lane `number` of a table whose stretches have `stretchBytes` bytes.
 template <Machine M>
 XYLEM_KERNEL inline void runLane(M& m, Block& block, const std::byte* table, std::size_t stretchBytes,
                                  int number) {

@@ -144,20 +144,11 @@ class Waiter {
                         m_.all(queue < 0 || receives || hasOffer(queue, there + bytes));
     const bool isThere = m_.any(queue >= 0 && receives && isPlaced(queue));
     const std::byte* const reference = places ? nullptr : referenceOf(now, done);
-    // What the movers have nothing to do with goes faster if all steps that can be taken are one slice: what is only referred to, and what
-    // has been found in its place.
+    // The movers have nothing to do with data that is only referred to, and with data that has been found in its place.
     const bool onlyRefers =
         reference != nullptr && now.from == 0 && now.out.buffer == collectives::Buffer::kNone;
     const bool onlyFinds = isThere && now.to == 0;
-    int steps = 1;
-    for (; (onlyRefers || onlyFinds) && n < now.count - done; ++steps) {
-      const std::size_t more = collectives::sliceAt(now, done + n, work_.slice);
-      const auto behind = static_cast<std::uint64_t>(steps);
-      if (!m_.all(queue < 0 || (receives ? isPlacedBehind(queue, behind, more * work_.elementBytes)
-                                         : hasSpaceBehind(queue, behind))))
-        break;
-      n += more;
-    }
+    const int steps = onlyRefers || onlyFinds ? takeAll(queue, receives, now, done, n) : 1;
     bytes = n * work_.elementBytes;
     if (queue >= 0) takeSteps(slice, index, queue, receives, steps);
     if (queue >= 0 && !receives && reference != nullptr) block_.toReferred[queue] = block_.toStep[queue];
@@ -176,6 +167,22 @@ class Waiter {
     }
     publish();
     return n;
+  }
+
+  // The steps of a slice that the movers have nothing to do with: all for which there is data, or space, as far as is known. Adds the elements
+  // of those behind the first one to `n`.
+  XYLEM_KERNEL int takeAll(int queue, bool receives, const collectives::Instruction& now, std::size_t done,
+                           std::size_t& n) {
+    int steps = 1;
+    for (; n < now.count - done; ++steps) {
+      const std::size_t more = collectives::sliceAt(now, done + n, work_.slice);
+      const auto behind = static_cast<std::uint64_t>(steps);
+      if (!m_.all(queue < 0 || (receives ? isPlacedBehind(queue, behind, more * work_.elementBytes)
+                                         : hasSpaceBehind(queue, behind))))
+        break;
+      n += more;
+    }
+    return steps;
   }
 
   // Waits for data or for space in all queues of the slice. False if the block gives up.
@@ -246,7 +253,7 @@ class Waiter {
     if (transport::llClearsAt(step) == step) clearSlot(end, step);
     return true;
   }
-  // Whether there is space for so many more steps behind the next one, as far as is known; a slot that has to be cleared has none.
+  // Whether there is space for the step `more` steps behind the next one, as far as is known. A slot that has to be cleared is none.
   XYLEM_KERNEL bool hasSpaceBehind(int queue, std::uint64_t more) {
     const std::uint64_t step = block_.toStep[queue] + more;
     return step < block_.toHead[queue] + transport::kQueueSteps && transport::llClearsAt(step) != step;
@@ -269,7 +276,7 @@ class Waiter {
     return work_.protocol == Protocol::kSimple && (work_.offers >> queue & 1) != 0 &&
            static_cast<std::uint32_t>(noteOf(queue)) == transport::StepNote::kPlaced;
   }
-  // The same of a step behind the next one, if it is known to be there and has so many bytes.
+  // Whether the step `more` steps behind the next one is known to be there, in its place, and has this number of bytes.
   XYLEM_KERNEL bool isPlacedBehind(int queue, std::uint64_t more, std::size_t bytes) const {
     const std::uint64_t step = block_.fromStep[queue] + more;
     return step < block_.fromTail[queue] &&

@@ -179,7 +179,7 @@ TEST(ProgramPromises, LastChunksOfARingShrinkSoThatAllRanksHaveSome) {
   EXPECT_EQ(turns, (std::map<std::size_t, int>{{1024, 7}, {16, 7}}));
 }
 
-// What a rank only sends comes early, and what it only receives comes late.
+// A rank begins with data that it only sends, and ends with data that it only receives.
 TEST(ProgramPromises, RoundsOfARingOverlap) {
   const int order[] = {0, 1};
   Shape shape;

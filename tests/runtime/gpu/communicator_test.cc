@@ -311,6 +311,43 @@ TEST(GpuLaunches, OfAGroupAreOneKernelInTheOrderOfItsStreams) {
   EXPECT_EQ(gpus.allocated(), 0u);  // everything was given back
 }
 
+TEST(GpuLaunches, InAnotherStreamComeAfterThoseBefore) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  constexpr int kRanks = 2;
+  constexpr std::size_t kCount = 3000;
+  MappedGpus gpus;
+  {
+    Ranks ranks(&gpus, kRanks);
+    std::vector<float*> data, more;
+    std::vector<cudaStream_t> second;
+    bool opens = false;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      for (std::vector<float*>* const buffers : {&data, &more}) {
+        buffers->push_back(reinterpret_cast<float*>(ranks.memory(rank, 4 * kCount)));
+        std::fill_n(buffers->back(), kCount, 1.0f);
+      }
+      gpus.hold(ranks.stream(rank), &opens);
+      second.push_back(static_cast<cudaStream_t>(gpus.makeStream()));
+    }
+    const auto reduce = [&](const std::vector<float*>& buffers, auto&& streamOf) {
+      for (int rank = 0; rank < kRanks; ++rank) {
+        float* const values = buffers[static_cast<std::size_t>(rank)];
+        ASSERT_EQ(ncclAllReduce(values, values, kCount, ncclFloat, ncclSum, ranks.comm(rank), streamOf(rank)),
+                  ncclSuccess);
+      }
+    };
+    reduce(data, [&](int rank) { return ranks.stream(rank); });
+    reduce(more, [&](int rank) { return second[static_cast<std::size_t>(rank)]; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    for (const float* const values : more) expectAll(values, kCount, 1.0f);
+    __atomic_store_n(&opens, true, __ATOMIC_RELEASE);
+    for (const cudaStream_t stream : second) gpus.await(stream);
+    for (const float* const values : data) expectAll(values, kCount, 2.0f);
+    for (const float* const values : more) expectAll(values, kCount, 2.0f);
+  }
+  EXPECT_EQ(gpus.allocated(), 0u);
+}
+
 // Two channels with two programs each, and a GPU that runs two blocks.
 TEST(GpuLaunches, LetChannelsTakeTurnsOnAGpuWithFewBlocks) {
   for (const char* const protocol : {"Simple", "LL"}) {
