@@ -15,7 +15,7 @@ constexpr QueueMask kPrevious = queue(0);
 constexpr QueueMask kNext = queue(0);
 
 // Where an instruction stands in a program. All ranks make their turns in the same order, so each finds its data in the order of the turns
-// in which the previous rank has sent it. Rounds overlap, so that a rank has something to do while data of one round is on its way.
+// in which the previous rank has sent it. Rounds overlap (those of AllReduce if Shape::overlaps says so), so that a rank has something to do while data of one round is on its way.
 struct Turn {
   std::uint64_t round;
   int turn;

@@ -15,7 +15,8 @@ void EndedBlocks::launched(int blocks) {
 
 void EndedBlocks::await() noexcept {
   if (!mayRun_ || gpu_.driver().enter(gpu_.device()) != kDone) return;
-  gpu_.driver().awaitCountHere(counter(), launched_);  // fails if the GPU has failed: nothing runs on it then
+  // Both fail if the GPU has failed: nothing runs on it then.
+  if (gpu_.driver().awaitCountHere(counter(), launched_) != kDone) gpu_.driver().synchronize();
   gpu_.driver().leave();
   mayRun_ = false;
 }

@@ -41,7 +41,8 @@ class GpuContext {
   // a buffer that the device cannot reach, or that lies in another device's memory. Returns Place::peersReach.
   bool checkBuffer(const void* buffer, const char* function, const char* name) const;
   // The same without an answer, for little data: an address that was right lately is not looked up again. Threads that ask the driver at the
-  // same time hold each other up, by a tenth of a small operation.
+  // same time hold each other up, by a tenth of a small operation. If the address has become memory that the GPU does not reach since then, the
+  // kernel fails instead of the call.
   void checkSmallBuffer(const void* buffer, const char* function, const char* name) const;
 
  private:

@@ -39,7 +39,7 @@ class Writer {
 }  // namespace
 
 KernelLaunch::KernelLaunch(const GpuContext& gpu, std::uint32_t* abort, EndedBlocks& ended)
-    : gpu_(gpu), abort_(abort), ended_(ended), done_(gpu) {
+    : gpu_(gpu), abort_(abort), ended_(ended), done_(gpu), health_(gpu) {
   reserve(host_, GpuMemory::Where::kHost, kFirstBytes, "a kernel's works");
   reserve(device_, GpuMemory::Where::kDevice, kFirstBytes, "a kernel's works");
   reserve(reports_, GpuMemory::Where::kHost, kFirstBytes / 16, "a kernel's reports");
@@ -107,6 +107,7 @@ std::size_t KernelLaunch::Entry::behindWork() const {
 
 // Writes the table, and returns its bytes up to what was written.
 std::size_t KernelLaunch::layOut(std::uint32_t* ended) {
+  static_assert(padded(sizeof(Lane)) <= kMostStretchBytes);
   constexpr std::size_t kBehindLane = kMostStretchBytes - padded(sizeof(Lane));
   stretchBytes_ = padded(sizeof(Lane));
   std::size_t bytes = padded(usedLanes_ * sizeof(std::uint64_t));
@@ -180,13 +181,13 @@ void KernelLaunch::put(void* stream, const std::vector<void*>& others, const Hos
                           isInlined ? reinterpret_cast<const InlineTable*>(host_.data()) : nullptr,
                           stretchBytes_, lanes()};
   gpu_.require(driver.launch(table, stream), "launching a kernel");
+  if (ended != nullptr) ended_.launched(lanes());  // the blocks count, whatever fails from here on
   if (ended == nullptr || !others.empty()) done_.record(stream);
   for (void* const other : others) done_.hold(other);
 }
 
 void KernelLaunch::start(void* stream, const std::vector<void*>& others) {
   put(stream, others, {}, ended_.counter());
-  ended_.launched(lanes());
 }
 
 void KernelLaunch::capture(void* stream, const std::vector<void*>& others, const HostCall& before) {

@@ -76,11 +76,11 @@ class KernelLaunch {
   void capture(void* stream, const std::vector<void*>& others, const HostCall& before);
   void hold(void* stream) { done_.hold(stream); }
 
-  // Whether all blocks have reported their ends, and so have read and written everything. Ends all blocks if one has failed. It does not ask
+  // Whether all blocks have reported their ends, and will read nothing more of the table. Ends all blocks if one has failed. It does not ask
   // the driver, as each question holds up the threads that launch; requireHealth(), called now and then, throws if the GPU has
   // failed.
   bool isOver();
-  void requireHealth() { done_.isOver(); }
+  void requireHealth() { health_.isOver(); }
   // For a replay of a launch in a graph: before its kernel. Blocks also begin their reports anew themselves.
   void beginReplay();
   // The works are timed. `over`: nothing runs any more, so works that have begun have ended.
@@ -135,6 +135,8 @@ class KernelLaunch {
   std::vector<transport::Pump*> pumps_, reducing_;
   std::vector<std::unique_ptr<GpuEvent>> fences_;
   GpuEvent done_;
+  // Never recorded: asking for it fails if the GPU has failed. The driver refuses questions about events of graphs.
+  GpuEvent health_;
   GpuMemory host_, device_, scratch_, reports_;
   // Memory that was too small. Giving it back would wait for all kernels of the GPU.
   std::vector<GpuMemory> outgrown_;

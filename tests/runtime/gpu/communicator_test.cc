@@ -548,6 +548,42 @@ TEST_P(GpuGraphs, GiveTheResultsOfTheCallsAgainAndAgain) {
 INSTANTIATE_TEST_SUITE_P(Over, GpuGraphs, ::testing::Values("SharedMemory", "Network"),
                          [](const auto& info) { return info.param; });
 
+// A driver answers no question about an event that was recorded in a capture. Launches that graphs had are used for other calls, which may wait
+// so long that the GPU's health is asked for.
+TEST(GpuGraphFailures, AreNotSeenInCallsThatTakeALaunchOfAGraph) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  constexpr int kRanks = 2;
+  MappedGpus gpus;
+  Ranks ranks(&gpus, kRanks);
+  std::vector<float*> data;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    data.push_back(reinterpret_cast<float*>(ranks.memory(rank, 64)));
+    std::fill_n(data.back(), 4, 1.0f);
+  }
+  const auto allReduce = [&](int rank) {
+    float* const values = data[static_cast<std::size_t>(rank)];
+    ASSERT_EQ(ncclAllReduce(values, values, 4, ncclFloat, ncclSum, ranks.comm(rank), ranks.stream(rank)),
+              ncclSuccess);
+  };
+  for (int graph = 0; graph < 2; ++graph)
+    for (int rank = 0; rank < kRanks; ++rank) {
+      gpus.setDevice(rank);
+      gpus.beginCapture(ranks.stream(rank));
+      allReduce(rank);
+      gpus.endCapture(ranks.stream(rank));
+    }
+  allReduce(0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  allReduce(1);
+  ranks.await();
+  for (int rank = 0; rank < kRanks; ++rank) {
+    ncclResult_t state = ncclSuccess;
+    EXPECT_EQ(ncclCommGetAsyncError(ranks.comm(rank), &state), ncclSuccess);
+    EXPECT_EQ(state, ncclSuccess) << ncclGetLastError(ranks.comm(rank));
+    expectAll(data[static_cast<std::size_t>(rank)], 4, 2.0f);
+  }
+}
+
 // A rank does not replay its graph: the others' kernels end with the time-out.
 TEST(GpuGraphFailures, AreTimeOutsThatNameTheRank) {
   std::map<std::string, std::string> variables = variablesOf("Ring", "Simple");
