@@ -14,8 +14,8 @@ namespace xylem::collectives::ring {
 constexpr QueueMask kPrevious = queue(0);
 constexpr QueueMask kNext = queue(0);
 
-// Where an instruction stands in a program. All ranks make their turns in the same order, so each finds its data in the order of the turns
-// in which the previous rank has sent it. Rounds overlap (those of AllReduce if Shape::overlaps says so), so that a rank has something to do while data of one round is on its way.
+// Where an instruction stands in a program. All ranks make their turns in the same order, and so receive data in the order in which it was
+// sent. Rounds overlap, those of AllReduce if Shape::overlaps says so: a rank works on one while data of another is on its way.
 struct Turn {
   std::uint64_t round;
   int turn;
@@ -131,9 +131,9 @@ XYLEM_SHARED inline Turn allReduceTurn(const Shape& shape, std::uint64_t index, 
   // ... then round 1 begins, ...
   if (index < 2 * half) return index % 2 == 0 ? at(1, index / 2) : at(0, half + index / 2);
   index -= 2 * half;
-  // ... and from then on each stretch has the first half of a round, the second half of the one before, and the end of the one before that.
-  const std::uint64_t stretch = quotient(index, length);
-  const std::uint64_t place = index - stretch * length, round = stretch + 2;
+  // ... and from then on, with each further round, come its first half, the second half of the one before, and the end of the one before that.
+  const std::uint64_t further = quotient(index, length);
+  const std::uint64_t place = index - further * length, round = further + 2;
   if (round * roundElements < shape.count) {
     if (place == 2) return at(round - 2, 2 * half);
     const std::uint64_t turn = place < 2 ? place : place - 1;

@@ -42,8 +42,8 @@ struct Slice {
 };
 
 struct Block {
-  alignas(16) std::byte stretch[kMostStretchBytes];  // of the table
-  Work work;                                         // with its ends here
+  alignas(16) std::byte record[kMostRecordBytes];  // of the table
+  Work work;                                       // with its ends here
   QueueEnd from[kMaxQueues];
   QueueEnd to[kMaxQueues];
   Slice slices[kSlices];

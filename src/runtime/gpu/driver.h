@@ -47,7 +47,7 @@ static_assert(sizeof(MemoryHandle) == sizeof(transport::DeviceQueue::handle));
 struct LaunchTable {
   const std::byte* begin;      // in memory that the device reaches, ...
   const InlineTable* inlined;  // ... unless it is this one, which is read before the call returns
-  std::size_t stretchBytes;
+  std::size_t recordBytes;
   int lanes;
 };
 

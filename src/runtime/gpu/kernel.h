@@ -1,7 +1,7 @@
 #pragma once
 // The kernel: a block executes the works of a lane, each of which is one program on one channel.
 //
-//   runLane(machine, block, table, stretchBytes, lane);      // in every thread of a block of at least three warps
+//   runLane(machine, block, table, recordBytes, lane);      // in every thread of a block of at least three warps
 //
 // The first warp is the waiter, the last one the poster, those between them are the movers. For each slice:
 //
@@ -147,7 +147,8 @@ XYLEM_KERNEL inline std::size_t endsIn(collectives::QueueMask mask) {
 
 // Where the block stands in its queue `q`. The output is offered at once: it may be written, as its stream has come to this work.
 template <Machine M>
-XYLEM_KERNEL inline void takeFrom(M& m, Block& block, const Work& work, int q) {
+XYLEM_KERNEL inline void takeFrom(M& m, Block& block, int q) {
+  const Work& work = block.work;
   block.fromTail[q] = 0;
   if ((work.fromQueues >> q & 1) == 0) return;
   const QueueEnd& end = block.from[q];
@@ -158,8 +159,9 @@ XYLEM_KERNEL inline void takeFrom(M& m, Block& block, const Work& work, int q) {
   m.storeRelease(end.offer, block.fromBegin[q] + 1);
 }
 template <Machine M>
-XYLEM_KERNEL inline void takeTo(M& m, Block& block, const Work& work, int q) {
-  if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = m.loadRelaxed(block.to[q].step);
+XYLEM_KERNEL inline void takeTo(M& m, Block& block, int q) {
+  if ((block.work.toQueues >> q & 1) != 0)
+    block.toStep[q] = block.toBegin[q] = m.loadRelaxed(block.to[q].step);
   block.toReferred[q] = 0;
   block.toOutput[q] = 0;
   block.toLooks[q] = 0;
@@ -196,11 +198,11 @@ XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, const Ta
     const auto forEachQueue = [&](int first, auto&& take) {
       for (int q = placeFrom(first, m.thread() - M::kLanes, others); q < kMaxQueues; q += others) take(q);
     };
-    forEachQueue(0, [&](int q) { takeFrom(m, block, work, q); });
-    forEachQueue(64, [&](int q) { takeTo(m, block, work, q); });
+    forEachQueue(0, [&](int q) { takeFrom(m, block, q); });
+    forEachQueue(64, [&](int q) { takeTo(m, block, q); });
     // Usually there is space in all queues at first.
     forEachQueue(128, [&](int q) {
-      if ((work.toQueues >> q & 1) != 0) block.toHead[q] = m.loadAcquire(block.to[q].head);
+      if ((block.work.toQueues >> q & 1) != 0) block.toHead[q] = m.loadAcquire(block.to[q].head);
     });
   }
   m.sync(barrierOf(Barrier::kAll), m.threads());
@@ -256,17 +258,17 @@ XYLEM_KERNEL inline void runWorks(M& m, Block& block, const Lane& lane, const Ta
   }
 }
 
-// The lane `number` of a table whose stretches have `stretchBytes` bytes.
+// The lane `number` of a table whose records have `recordBytes` bytes.
 template <Machine M>
-XYLEM_KERNEL inline void runLane(M& m, Block& block, const std::byte* table, std::size_t stretchBytes,
+XYLEM_KERNEL inline void runLane(M& m, Block& block, const std::byte* table, std::size_t recordBytes,
                                  int number) {
   using Word = std::uint64_t;
   const TableView view{reinterpret_cast<std::uintptr_t>(table),
-                       static_cast<std::uintptr_t>(number) * stretchBytes, stretchBytes, block.stretch};
-  copyIn(m, 0, reinterpret_cast<Word*>(block.stretch), reinterpret_cast<const Word*>(table + view.stretch),
-         stretchBytes / sizeof(Word));
+                       static_cast<std::uintptr_t>(number) * recordBytes, recordBytes, block.record};
+  copyIn(m, 0, reinterpret_cast<Word*>(block.record), reinterpret_cast<const Word*>(table + view.record),
+         recordBytes / sizeof(Word));
   m.sync(barrierOf(Barrier::kAll), m.threads());
-  const Lane& lane = *reinterpret_cast<const Lane*>(block.stretch);
+  const Lane& lane = *reinterpret_cast<const Lane*>(block.record);
   runWorks(m, block, lane, view);
   if (m.thread() == 0 && lane.ended != nullptr) m.count(lane.ended);
 }

@@ -107,9 +107,9 @@ std::size_t KernelLaunch::Entry::behindWork() const {
 
 // Writes the table, and returns its bytes up to what was written.
 std::size_t KernelLaunch::layOut(std::uint32_t* ended) {
-  static_assert(padded(sizeof(Lane)) <= kMostStretchBytes);
-  constexpr std::size_t kBehindLane = kMostStretchBytes - padded(sizeof(Lane));
-  stretchBytes_ = padded(sizeof(Lane));
+  static_assert(padded(sizeof(Lane)) <= kMostRecordBytes);
+  constexpr std::size_t kBehindLane = kMostRecordBytes - padded(sizeof(Lane));
+  recordBytes_ = padded(sizeof(Lane));
   std::size_t bytes = padded(usedLanes_ * sizeof(std::uint64_t));
   std::size_t scratchBytes = 0;
   for (const std::vector<Entry>& lane : used()) {
@@ -119,16 +119,16 @@ std::size_t KernelLaunch::layOut(std::uint32_t* ended) {
       scratchBytes += entry.scratchBytes;
     }
     const std::size_t behind = lane.front().behindWork();
-    if (behind <= kBehindLane) stretchBytes_ = std::max(stretchBytes_, padded(sizeof(Lane)) + behind);
+    if (behind <= kBehindLane) recordBytes_ = std::max(recordBytes_, padded(sizeof(Lane)) + behind);
   }
-  bytes += usedLanes_ * stretchBytes_;
+  bytes += usedLanes_ * recordBytes_;
   reserve(host_, GpuMemory::Where::kHost, bytes, "a kernel's works");
   if (isCopied()) reserve(device_, GpuMemory::Where::kDevice, bytes, "a kernel's works");
   reserve(scratch_, GpuMemory::Where::kDevice, scratchBytes, "an algorithm's scratch");
   reserve(reports_, GpuMemory::Where::kHost, functions_.size() * sizeof(Report), "a kernel's reports");
   std::uninitialized_fill_n(reports(), functions_.size(), Report{});
 
-  Writer writer(host_.data(), usedLanes_ * stretchBytes_);
+  Writer writer(host_.data(), usedLanes_ * recordBytes_);
   // Blocks write here, and find zeros at first, also in each replay of a graph.
   std::uint64_t* passed = nullptr;
   if (anyWaits_) {
@@ -151,11 +151,11 @@ std::size_t KernelLaunch::layOut(std::uint32_t* ended) {
   for (std::size_t i = 0; i < usedLanes_; ++i) {
     const std::vector<Entry>& entries = lanes_[i];
     const std::size_t others = writer.reserve((entries.size() - 1) * sizeof(Work));
-    Writer inStretch(host_.data(), i * stretchBytes_ + padded(sizeof(Lane)));
+    Writer inRecord(host_.data(), i * recordBytes_ + padded(sizeof(Lane)));
     const bool fits = entries.front().behindWork() <= kBehindLane;
-    new (&writer.at<Lane>(i * stretchBytes_, 0))
+    new (&writer.at<Lane>(i * recordBytes_, 0))
         Lane{entries.size(), reinterpret_cast<const Work*>(others), passed == nullptr ? nullptr : passed + i,
-             ended, workOf(entries.front(), fits ? inStretch : writer)};
+             ended, workOf(entries.front(), fits ? inRecord : writer)};
     for (std::size_t w = 1; w < entries.size(); ++w)
       new (&writer.at<Work>(others, w - 1)) Work(workOf(entries[w], writer));
   }
@@ -179,7 +179,7 @@ void KernelLaunch::put(void* stream, const std::vector<void*>& others, const Hos
     gpu_.require(driver.callHost(stream, before.function, before.data), "calling the host before a kernel");
   const LaunchTable table{isCopied() ? device_.data() : host_.data(),
                           isInlined ? reinterpret_cast<const InlineTable*>(host_.data()) : nullptr,
-                          stretchBytes_, lanes()};
+                          recordBytes_, lanes()};
   gpu_.require(driver.launch(table, stream), "launching a kernel");
   if (ended != nullptr) ended_.launched(lanes());  // the blocks count, whatever fails from here on
   if (ended == nullptr || !others.empty()) done_.record(stream);

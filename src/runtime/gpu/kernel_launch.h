@@ -6,7 +6,7 @@
 //   launch.clear();
 //   const int lane = launch.newLane();
 //   launch.add(lane, request, peersOfTheWork...);
-//   launch.start(stream);
+//   launch.start(stream, {});
 //   while (!launch.isOver()) ...;
 //
 // The memory is kept for the next launch.
@@ -128,7 +128,7 @@ class KernelLaunch {
   EndedBlocks& ended_;
   std::vector<std::vector<Entry>> lanes_;
   std::size_t usedLanes_ = 0;
-  std::size_t stretchBytes_ = 0;
+  std::size_t recordBytes_ = 0;
   bool anyWaits_ = false;            // for another lane
   bool anyLongOrder_ = false;        // that does not fit into a block's memory
   std::vector<Function> functions_;  // by report

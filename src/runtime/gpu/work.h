@@ -116,31 +116,32 @@ struct Lane {
   std::uint64_t count = 0;
   const Work* others = nullptr;     // all but the first
   std::uint64_t* passed = nullptr;  // 0 at first: how many are done; null: no lane waits for that
-  std::uint32_t* ended = nullptr;   // one more when the lane has ended, and the block has read and written all it will; null: none
+  std::uint32_t* ended =
+      nullptr;  // one more when the lane has ended, and the block has read and written all it will; null: none
   Work first;
 };
 
-// Lanes travel to the GPU in one piece of memory, a table. It begins with a stretch of the same length for each lane, which has the Lane and
+// Lanes travel to the GPU in one piece of memory, a table. It begins with a record of the same length for each lane, which has the Lane and
 // behind it, as far as there is space, its first work's ends of queues and order of ranks: the block takes all that at once, as each look
 // at memory of the host takes a microsecond or two. The rest follows. Addresses count from the table's begin.
-constexpr std::size_t kMostStretchBytes = 1024;
+constexpr std::size_t kMostRecordBytes = 1024;
 // A small table comes with the launch, as parameters of the kernel. More of them would make every launch longer.
 struct InlineTable {
   alignas(16) std::byte bytes[1024];
 };
 
-// A table, with a copy of one of its stretches.
+// A table, with a copy of one of its records.
 struct TableView {
   std::uintptr_t begin = 0;
-  std::uintptr_t stretch = 0;  // its place
-  std::size_t bytes = 0;       // of the stretch
+  std::uintptr_t record = 0;  // its place
+  std::size_t bytes = 0;      // of the record
   const std::byte* copy = nullptr;
 
   template <typename T>
   XYLEM_SHARED T* at(T* place) const {
     const auto offset = reinterpret_cast<std::uintptr_t>(place);
-    if (offset - stretch < bytes)
-      return reinterpret_cast<T*>(const_cast<std::byte*>(copy) + (offset - stretch));
+    if (offset - record < bytes)
+      return reinterpret_cast<T*>(const_cast<std::byte*>(copy) + (offset - record));
     return reinterpret_cast<T*>(begin + offset);
   }
 };

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -38,6 +39,10 @@ class Environment {
  private:
   ScopedEnvironment scope_;
 };
+
+inline void expectAll(const float* values, std::size_t count, float expected) {
+  EXPECT_EQ(std::count(values, values + count, expected), static_cast<std::ptrdiff_t>(count));
+}
 
 // The error of a communicator; waits up to ten seconds for one.
 inline ncclResult_t asyncErrorOf(ncclComm_t comm) {

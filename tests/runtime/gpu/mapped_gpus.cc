@@ -171,7 +171,7 @@ void countInBuffers(const gpu::LaunchTable& table) {
   const gpu::TableView view{.begin = reinterpret_cast<std::uintptr_t>(table.begin)};
   for (int i = 0; i < table.lanes; ++i) {
     const auto& lane = *reinterpret_cast<const gpu::Lane*>(table.begin + static_cast<std::size_t>(i) *
-                                                                             table.stretchBytes);
+                                                                             table.recordBytes);
     for (std::uint64_t w = 0; w < lane.count; ++w) {
       const gpu::Work& work = w == 0 ? lane.first : view.at(lane.others)[w - 1];
       machine->referring += work.refers ? 1 : 0;
@@ -187,7 +187,7 @@ void runLanes(const gpu::LaunchTable& table) {
     blockPool().start(
         [table, i, shared = std::make_shared<gpu::Block>()](FiberBlock& block, int thread) {
           CpuMachine cpu(block, thread, nullptr);
-          gpu::runLane(cpu, *shared, table.begin, table.stretchBytes, i);
+          gpu::runLane(cpu, *shared, table.begin, table.recordBytes, i);
         },
         [&done] { done.count_down(); });
   done.wait();

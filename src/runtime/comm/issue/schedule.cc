@@ -158,7 +158,8 @@ class WorkMaker {
     shape.scales = reduction.scales;
     shape.exchange = scheduling_.ranks == 2 && scheduling_.choices.model().input.nodes == 2 &&
                      function == Function::kAllReduce && chosen.algorithm == Algorithm::kRing &&
-                     part.count <= std::min(chunkOf(collectives::kStepsPerChunk), kMaxExchangedBytesOfTwo / bytes);
+                     part.count <= std::min(chunkOf(collectives::kStepsPerChunk),
+                                            kMaxExchangedBytesOfTwo / bytes);
 
     const std::span<const collectives::Program> programs =
         collectives::programsOf(function, chosen.algorithm);
@@ -218,7 +219,7 @@ class WorkMaker {
     return item;
   }
 
-  // The elements of a chunk as planned, of at most so many bytes.
+  // The elements of a chunk as planned, of at most `mostBytes`.
   static std::size_t chunkElements(std::int64_t planned, std::size_t mostBytes, std::size_t bytes,
                                    std::size_t grain) {
     const std::size_t chunk =

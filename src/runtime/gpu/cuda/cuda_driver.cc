@@ -356,8 +356,8 @@ Status launch(const LaunchTable& table, void* stream) {
   if (enteredDevices == 0) return CUDA_ERROR_INVALID_CONTEXT;
   static const InlineTable none{};
   const std::byte* begin = table.inlined == nullptr ? table.begin : nullptr;
-  auto stretchBytes = static_cast<unsigned>(table.stretchBytes);
-  void* arguments[] = {&begin, &stretchBytes,
+  auto recordBytes = static_cast<unsigned>(table.recordBytes);
+  void* arguments[] = {&begin, &recordBytes,
                        const_cast<InlineTable*>(table.inlined == nullptr ? &none : table.inlined)};
   return cuda.cuLaunchKernel(entered[enteredDevices - 1].device.kernel, static_cast<unsigned>(table.lanes), 1,
                              1, kBlockThreads, 1, 1, 0, streamOf(stream), arguments, nullptr);

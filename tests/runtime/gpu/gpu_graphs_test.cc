@@ -1,0 +1,195 @@
+// CUDA graphs of calls on GPUs that are threads of the CPU: results of replays, launches that graphs have had, a rank that does not replay.
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "nccl.h"
+#include "runtime/gpu/gpu_ranks.h"
+#include "runtime/gpu/mapped_gpus.h"
+
+namespace xylem::testing {
+namespace gpu_graphs {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Graphs of collectives, and of sends and receives that connect while they are captured;
+// replayed in turns, with calls between them, and over a network.
+class GpuGraphs : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GpuGraphs, GiveTheResultsOfTheCallsAgainAndAgain) {
+  std::map<std::string, std::string> variables = variablesOf("Ring,Tree", "Simple,LL,LL128");
+  if (std::string(GetParam()) == "Network")
+    variables["NCCL_SHM_DISABLE"] = variables["NCCL_P2P_DISABLE"] = "1";
+  const Environment environment(variables);
+  constexpr int kRanks = 3;
+  constexpr std::size_t kCount = 3000;
+  MappedGpus gpus;
+  {
+    Ranks ranks(&gpus, kRanks);
+    std::vector<float*> data, sums, received;
+    std::vector<cudaStream_t> second;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      data.push_back(reinterpret_cast<float*>(ranks.memory(rank, 4 * kCount)));
+      sums.push_back(reinterpret_cast<float*>(ranks.memory(rank, 4 * kCount)));
+      received.push_back(reinterpret_cast<float*>(ranks.memory(rank, 4 * kCount)));
+      second.push_back(static_cast<cudaStream_t>(gpus.makeStream()));
+      std::fill_n(data.back(), kCount, 1.0f);
+      std::fill_n(received.back(), kCount, 1.0f);
+    }
+    const auto allReduce = [&](int rank, float* in, float* out, cudaStream_t stream) {
+      EXPECT_EQ(ncclAllReduce(in, out, kCount, ncclFloat, ncclSum, ranks.comm(rank), stream), ncclSuccess)
+          << ncclGetLastError(nullptr);
+    };
+    // Each rank captures a group of two sums on two streams, and a third one after it.
+    std::vector<MappedGpus::Graph> graphs;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      gpus.setDevice(rank);
+      gpus.beginCapture(ranks.stream(rank));
+      gpus.joinCapture(ranks.stream(rank), second[r]);
+      ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+      allReduce(rank, data[r], sums[r], ranks.stream(rank));
+      allReduce(rank, received[r], received[r], second[r]);
+      ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+      allReduce(rank, sums[r], data[r], second[r]);
+      graphs.push_back(gpus.endCapture(ranks.stream(rank)));
+    }
+    EXPECT_EQ(data[0][0], 1.0f) << "a capture runs nothing";
+    float expected = 1, beside = 1;
+    for (int replay = 0; replay < 5; ++replay) {
+      for (int rank = 0; rank < kRanks; ++rank)
+        gpus.replay(graphs[static_cast<std::size_t>(rank)], ranks.stream(rank));
+      ranks.await();
+      expected *= kRanks * kRanks;
+      beside *= kRanks;
+      EXPECT_EQ(received[1][kCount / 2], beside);
+      for (int rank = 0; rank < kRanks; ++rank)
+        EXPECT_EQ(std::count(data[static_cast<std::size_t>(rank)],
+                             data[static_cast<std::size_t>(rank)] + kCount, expected),
+                  static_cast<std::ptrdiff_t>(kCount));
+      if (replay != 2) continue;
+      // A call that is not captured goes between two replays.
+      ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+      for (int rank = 0; rank < kRanks; ++rank) {
+        const auto r = static_cast<std::size_t>(rank);
+        allReduce(rank, data[r], sums[r], ranks.stream(rank));
+      }
+      ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+      ranks.await();
+      EXPECT_EQ(sums[1][kCount - 1], expected * kRanks);
+    }
+    // The launches of graphs that are gone are taken again, once the tasks that watched their replays are over.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const std::size_t held = gpus.allocated();
+    graphs.clear();
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      gpus.setDevice(rank);
+      gpus.beginCapture(ranks.stream(rank));
+      for (int i = 0; i < 2; ++i) allReduce(rank, data[r], sums[r], ranks.stream(rank));
+      graphs.push_back(gpus.endCapture(ranks.stream(rank)));
+    }
+    EXPECT_EQ(gpus.allocated(), held);
+    // Sends and receives in a ring, which connect while they are captured.
+    std::vector<std::thread> threads;
+    graphs.resize(kRanks);
+    for (int rank = 0; rank < kRanks; ++rank)
+      threads.emplace_back([&, rank] {
+        const auto r = static_cast<std::size_t>(rank);
+        gpus.setDevice(rank);
+        gpus.beginCapture(ranks.stream(rank));
+        EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+        EXPECT_EQ(
+            ncclSend(data[r], kCount, ncclFloat, (rank + 1) % kRanks, ranks.comm(rank), ranks.stream(rank)),
+            ncclSuccess);
+        EXPECT_EQ(ncclRecv(received[r], kCount, ncclFloat, (rank + kRanks - 1) % kRanks, ranks.comm(rank),
+                           ranks.stream(rank)),
+                  ncclSuccess);
+        EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+        graphs[r] = gpus.endCapture(ranks.stream(rank));
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (int replay = 1; replay <= 3; ++replay) {
+      for (int rank = 0; rank < kRanks; ++rank) {
+        const auto r = static_cast<std::size_t>(rank);
+        std::fill_n(data[r], kCount, static_cast<float>(10 * replay + rank));
+      }
+      for (int rank = 0; rank < kRanks; ++rank)
+        gpus.replay(graphs[static_cast<std::size_t>(rank)], ranks.stream(rank));
+      ranks.await();
+      for (int rank = 0; rank < kRanks; ++rank) {
+        float* const from = received[static_cast<std::size_t>(rank)];
+        EXPECT_EQ(
+            std::count(from, from + kCount, static_cast<float>(10 * replay + (rank + kRanks - 1) % kRanks)),
+            static_cast<std::ptrdiff_t>(kCount));
+      }
+    }
+  }
+  EXPECT_EQ(gpus.allocated(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, GpuGraphs, ::testing::Values("SharedMemory", "Network"),
+                         [](const auto& info) { return info.param; });
+
+// A driver answers no question about an event that was recorded in a capture. Launches that graphs had are used for other calls, which may wait
+// so long that the GPU's health is asked for.
+TEST(GpuGraphFailures, AreNotSeenInCallsThatTakeALaunchOfAGraph) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  constexpr int kRanks = 2;
+  MappedGpus gpus;
+  Ranks ranks(&gpus, kRanks);
+  std::vector<float*> data;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    data.push_back(reinterpret_cast<float*>(ranks.memory(rank, 64)));
+    std::fill_n(data.back(), 4, 1.0f);
+  }
+  const auto allReduce = [&](int rank) {
+    float* const values = data[static_cast<std::size_t>(rank)];
+    ASSERT_EQ(ncclAllReduce(values, values, 4, ncclFloat, ncclSum, ranks.comm(rank), ranks.stream(rank)),
+              ncclSuccess);
+  };
+  for (int graph = 0; graph < 2; ++graph)
+    for (int rank = 0; rank < kRanks; ++rank) {
+      gpus.setDevice(rank);
+      gpus.beginCapture(ranks.stream(rank));
+      allReduce(rank);
+      gpus.endCapture(ranks.stream(rank));
+    }
+  allReduce(0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  allReduce(1);
+  ranks.await();
+  for (int rank = 0; rank < kRanks; ++rank) {
+    ncclResult_t state = ncclSuccess;
+    EXPECT_EQ(ncclCommGetAsyncError(ranks.comm(rank), &state), ncclSuccess);
+    EXPECT_EQ(state, ncclSuccess) << ncclGetLastError(ranks.comm(rank));
+    expectAll(data[static_cast<std::size_t>(rank)], 4, 2.0f);
+  }
+}
+
+// A rank does not replay its graph: the others' kernels end with the time-out.
+TEST(GpuGraphFailures, AreTimeOutsThatNameTheRank) {
+  std::map<std::string, std::string> variables = variablesOf("Ring", "Simple");
+  variables["XYLEM_OPERATION_TIMEOUT"] = "2";
+  const Environment environment(variables);
+  MappedGpus gpus;
+  Ranks ranks(&gpus, 2);
+  auto* const data = reinterpret_cast<float*>(ranks.memory(0, 64));
+  gpus.beginCapture(ranks.stream(0));
+  ASSERT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, ranks.comm(0), ranks.stream(0)), ncclSuccess);
+  gpus.replay(gpus.endCapture(ranks.stream(0)), ranks.stream(0));
+  gpus.await(ranks.stream(0));
+  EXPECT_EQ(asyncErrorOf(ranks.comm(0)), ncclRemoteError);
+  EXPECT_THAT(ncclGetLastError(ranks.comm(0)),
+              AllOf(HasSubstr("timed out"), HasSubstr("rank 0 waits for rank 1")));
+}
+
+}  // namespace gpu_graphs
+}  // namespace xylem::testing
