@@ -116,8 +116,8 @@ struct Lane {
   std::uint64_t count = 0;
   const Work* others = nullptr;     // all but the first
   std::uint64_t* passed = nullptr;  // 0 at first: how many are done; null: no lane waits for that
-  std::uint32_t* ended =
-      nullptr;  // one more when the lane has ended, and the block has read and written all it will; null: none
+  // One more when the lane has ended, and the block has read and written all it will; null: there is no such count.
+  std::uint32_t* ended = nullptr;
   Work first;
 };
 
