@@ -112,16 +112,20 @@ CompareOptions parseOptions(int argc, char** argv) {
   CLI::App app(kAbout, "compare");
   app.footer(kExamples);
   app.add_option("--shape", shapes, "where the ranks are: 2, 4, 8, 2x8, hosts (default 2)")
+      ->delimiter(',')
       ->type_name("SHAPE");
   app.add_option("--operations", operations,
                  "some of all_reduce all_gather reduce_scatter broadcast reduce alltoall sendrecv")
+      ->delimiter(',')
       ->type_name("NAME");
   app.add_option("--sizes", sizes, "of the longer buffer: 8,4K,1M, or 8:256M, the default (--quick: 8,4K,1M)")
       ->type_name("LIST");
   app.add_option("--factor", factor, "from a size to the next one (4)")->check(CLI::Range(2, 1024));
   auto* rounds = app.add_option("--rounds", options.rounds, "every contender is measured so many times (7)")
                      ->check(CLI::Range(1, 1000));
-  app.add_option("--without", options.without, "leave these contenders out")->type_name("NAME");
+  app.add_option("--without", options.without, "leave these contenders out")
+      ->delimiter(',')
+      ->type_name("NAME");
   app.add_option("--json", options.json, "write everything to this file, too")->type_name("FILE");
   app.add_option("--congestion", options.congestion,
                  "between hosts, of all who choose none: cubic, reno, ... (as the system)")

@@ -17,11 +17,24 @@ namespace xylem::bench {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
+constexpr std::int64_t kStartEvery = 8000;   // nanoseconds
+constexpr std::int64_t kStartMargin = 1000;  // a rank that leaves the barrier this much later is in time
 
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+// Waits for the instant at which the other ranks begin, too, and returns it. Ranks leave a barrier one after
+// another, by as much as a small operation takes: who leaves first depends on the library, and a root that does
+// so is ahead. So each rank, right after a barrier, waits for the next full kStartEvery of the clock, which is one
+// for all processes of a machine. Now and then ranks take different ones; a median does not see that.
+std::int64_t commonStart() {
+  const std::int64_t start = ((now() + kStartMargin) / kStartEvery + 1) * kStartEvery;
+  while (now() < start) {
+  }
+  return start;
 }
 
 // Times that another program has taken this thread's core until now.
@@ -95,7 +108,7 @@ class Rank {
     std::vector<std::int64_t> times;
     for (std::uint32_t i = 0; i < command.iterations; ++i) {
       engine_.barrier();
-      const std::int64_t begin = now();
+      const std::int64_t begin = commonStart();
       engine_.repeat(c, in_.get(), out_.get(), 1, false);
       times.push_back(now() - begin);
     }

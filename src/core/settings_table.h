@@ -23,8 +23,7 @@ X(kIbMergeVfs, "NCCL_IB_MERGE_VFS", kInteger, 0, 1, "1",
 X(kIbMergeNics, "NCCL_IB_MERGE_NICS", kInteger, 0, 1, "1",
   "0: RDMA devices cannot be merged into virtual ones; before 2.26 a job that tries to fails")
 X(kIbDataDirect, "NCCL_IB_DATA_DIRECT", kInteger, 0, 2, "1",
-  "1: a card with a data-direct PCI device is described there alone; 2: at both places; 0: at its own (from "
-  "2.27 on)")
+  "1: a card with a data-direct PCI device is described there alone; 2: at both places; 0: at its own (from 2.27 on)")
 X(kIbQueryPortSpeed, "NCCL_IB_QUERY_PORT_SPEED", kInteger, 0, 1, "1",
   "0: the speed of an RDMA port is its nominal one, not what the verbs library tells (from 2.30 on)")
 X(kNetMergeLevel, "NCCL_NET_MERGE_LEVEL", kText, 0, 0, "PORT",
@@ -59,11 +58,9 @@ X(kPxnC2c, "NCCL_PXN_C2C", kInteger, -2, 1, "-2",
 X(kNetDevsPolicy, "NCCL_NETDEVS_POLICY", kText, 0, 0, "AUTO",
   "NICs of a GPU: AUTO shares those nearest, ALL takes them all, MAX:N up to N (from 2.28 on)")
 X(kMnnvlEnable, "NCCL_MNNVL_ENABLE", kInteger, 0, 2, "2",
-  "0: hosts of one NVLink domain are planned for one by one; 1: together; 2: together if there is P2P "
-  "(before 2.27: as 1)")
+  "0: hosts of one NVLink domain are planned for one by one; 1: together; 2: together if there is P2P (before 2.27: as 1)")
 X(kMnnvlCliqueId, "NCCL_MNNVL_CLIQUE_ID", kInteger, -2, 0x7fffffff, "-1",
-  "-2: hosts of an NVLink domain are planned for together within a rack only (from 2.28 on); -1: within the "
-  "domain")
+  "-2: hosts of an NVLink domain are planned for together within a rack only (from 2.28 on); -1: within the domain")
 X(kMnnvlScatterNets, "NCCL_MNNVL_SCATTER_NETS_ENABLE", kInteger, 0, 1, "1",
   "0: try NICs GPU after GPU in a graph of several hosts (from 2.27 on)")
 X(kMnnvlRailPerHost, "NCCL_MNNVL_RAIL_PER_HOST", kInteger, 0, 1, "0",
@@ -121,8 +118,7 @@ X(kMaxP2pNChannels, "NCCL_MAX_P2P_NCHANNELS", kInteger, 1, 64, "64",
 
 // The choice of algorithm and protocol.
 X(kAlgo, "NCCL_ALGO", kText, 0, 0, "",
-  "algorithms to choose from: [collective:][^]name,name;… (Tree, Ring, CollNetDirect, CollNetChain, NVLS, "
-  "NVLSTree, PAT)")
+  "algorithms to choose from: [collective:][^]name,name;… (Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT)")
 X(kProto, "NCCL_PROTO", kText, 0, 0, "",
   "protocols to choose from: [collective:][^]name,name;… (LL, LL128, Simple)")
 X(kPatEnable, "NCCL_PAT_ENABLE", kInteger, 0, 2, "2", "PAT: 0 never, 1 always, 2 if each node has one rank")
@@ -167,54 +163,41 @@ X(kSecret, "XYLEM_SECRET", kSecret, 0, 0, "",
 X(kSocketIfname, "NCCL_SOCKET_IFNAME", kList, 0, 0, "", "interfaces to use: prefixes, =exact, ^excluded")
 X(kSocketFamily, "NCCL_SOCKET_FAMILY", kText, 0, 0, "", "AF_INET or AF_INET6 to use one address family only")
 X(kSocketNthreads, "NCCL_SOCKET_NTHREADS", kInteger, -2, 16, "-2",
-  "sockets of a network connection come in this many groups, each moved by a thread of its own; -2: by the "
-  "interface's speed")
+  "sockets of a network connection come in this many groups, each moved by a thread of its own; -2: by the interface's speed")
 X(kNsocksPerThread, "NCCL_NSOCKS_PERTHREAD", kInteger, -2, 64, "-2",
   "sockets of each group; all groups together have 64 at most; -2: 1")
 X(kTcpCongestion, "XYLEM_TCP_CONGESTION", kText, 0, 0, "auto",
-  "TCP's congestion control for data: auto, which is the system's, but cubic or reno for BBR where a round "
-  "trip takes less "
-  "than 1 ms; system; or a name, of net.ipv4.tcp_allowed_congestion_control")
+  "TCP's congestion control for data: auto, which is the system's, but cubic or reno for BBR where a round trip takes less than 1 ms; system; or a name, of net.ipv4.tcp_allowed_congestion_control")
 X(kPeerTimeout, "XYLEM_PEER_TIMEOUT", kInteger, 1, 86400, "20",
   "seconds without any answer after which a rank on another host counts as lost")
 X(kBuffSize, "NCCL_BUFFSIZE", kInteger, 64, 1 << 30, "4194304", "bytes of a connection's SIMPLE buffer")
 X(kCopyChoices, "XYLEM_COPY_CHOICES", kText, 0, 0, "measured",
-  "how data moves within a host: measured; default; or NAME=BYTES,... of read_from, read_up_to, "
-  "block_read_from, block_read_up_to, reduce_read_from, reduce_read_up_to, piece, staged, stream_message, "
-  "stream_exchange")
+  "how data moves within a host: measured; default; or NAME=BYTES,... of read_from, read_up_to, block_read_from, block_read_up_to, reduce_read_from, reduce_read_up_to, piece, staged, stream_message, stream_exchange")
 X(kCrossMemory, "XYLEM_CMA_BYTES", kInteger, -2, 1 << 30, "-2",
-  "bytes from which on a message, or a rank's block, is read by the kernel out of another process, where it "
-  "cannot be mapped; 0: it is copied through shared memory; -2: as measured (XYLEM_COPY_CHOICES)")
+  "bytes from which on a message, or a rank's block, is read by the kernel out of another process, where it cannot be mapped; 0: it is copied through shared memory; -2: as measured (XYLEM_COPY_CHOICES)")
 X(kCopyThreads, "XYLEM_COPY_THREADS", kInteger, 0, 64, "0",
-  "threads that copy and reduce a rank's data within its host, if that is much: the calling thread and its "
-  "helpers; 0: one per core that the rank has, at most 8")
+  "threads that copy and reduce a rank's data within its host, if that is much: the calling thread and its helpers; 0: one per core that the rank has, at most 8")
 X(kTimeout, "XYLEM_TIMEOUT", kInteger, 1, 86400, "60", "seconds to wait for other ranks while joining")
 X(kDirect, "XYLEM_DIRECT", kInteger, 0, 1, "1",
-  "1: ranks of one host reach into each other's buffers in one exchange where they can; 0: rings and trees "
-  "only")
+  "1: ranks of one host reach into each other's buffers in one exchange where they can; 0: rings and trees only")
 X(kPxn, "XYLEM_PXN", kInteger, 0, 1, "0",
-  "1: ranks on host devices, too, send through the network device of another rank of the host where the plan "
-  "has it (PXN); 0: they "
-  "use that device themselves")
+  "1: ranks on host devices, too, send through the network device of another rank of the host where the plan has it (PXN); 0: they use that device themselves")
 X(kOperationTimeout, "XYLEM_OPERATION_TIMEOUT", kInteger, 0, 86400, "0",
   "seconds without any progress after which an operation fails; 0: it waits, and the log says for whom")
 X(kCheck, "XYLEM_CHECK", kInteger, 0, 1, "0",
-  "1 on any rank: ranks compare their calls before data moves, sends with receives; on GPUs collectives, "
-  "meanwhile")
+  "1 on any rank: ranks compare their calls before data moves, sends with receives; on GPUs collectives, meanwhile")
 X(kDumpSignal, "XYLEM_DUMP_SIGNAL", kInteger, 0, 64, "0",
   "on this signal a process writes what its communicators did last (12: SIGUSR2); 0: none")
 X(kStoppedTimeout, "XYLEM_STOPPED_TIMEOUT", kInteger, 0, 86400, "1",
   "seconds after which a rank of this host that is stopped (SIGSTOP) counts as failed; 0: never")
 X(kDevice, "XYLEM_DEVICE", kText, 0, 0, "auto",
-  "what ranks run on: host; gpu, the current device of CUDA; auto: gpu if the program has a context of "
-  "NVIDIA's driver")
+  "what ranks run on: host; gpu, the current device of CUDA; auto: gpu if the program has a context of NVIDIA's driver")
 X(kHostDevices, "XYLEM_HOST_DEVICES", kInteger, 0, 4096, "0",
   "host devices of this machine; 0: one per core, or per local rank")
 
 // Networks and plugins.
 X(kNet, "NCCL_NET", kText, 0, 0, "",
-  "the network to use: Socket, Fabric (libfabric), or a net plugin's name; default: the first plugin that "
-  "serves, else Socket")
+  "the network to use: Socket, Fabric (libfabric), or a net plugin's name; default: the first plugin that serves, else Socket")
 X(kFabricProvider, "XYLEM_FABRIC_PROVIDER", kList, 0, 0, "",
   "providers of libfabric for NCCL_NET=Fabric, the best first; default: efa,cxi,verbs,opx,psm2,tcp")
 X(kFabricWrite, "XYLEM_FABRIC_WRITE", kInteger, -2, 1, "-2",
