@@ -57,7 +57,7 @@ void copyBytes(std::byte* out, const std::byte* in, std::size_t bytes) {
 }
 
 // The C library's copy has vectors write the first and the last bytes, and all of less than 2 KiB: these stores wait for their lines.
-void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes) {
+void copyMuchToCore(std::byte* out, const std::byte* in, std::size_t bytes) {
 #if defined(XYLEM_COPIES_BY_STRINGS)
   constexpr std::size_t kLeast = std::size_t{1} << 10;
   if (bytes >= kLeast && copiesByStrings()) return copyByString(out, in, bytes);
@@ -66,7 +66,7 @@ void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes) {
 }
 
 // A core that reads by vectors has all lines of a few KiB on their way at once.
-void copyFromCore(std::byte* out, const std::byte* in, std::size_t bytes) {
+void copyMuchFromCore(std::byte* out, const std::byte* in, std::size_t bytes) {
   constexpr std::size_t kMost = std::size_t{8} << 10;
   if (bytes > kMost) return copyBytes(out, in, bytes);
   for (std::size_t at = 0; at < bytes; at += kByVectors)

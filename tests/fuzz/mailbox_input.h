@@ -183,13 +183,8 @@ class FuzzedExchange {
     const auto how = input.take<std::uint8_t>();
     const std::uint64_t number = posted() + ((how & 3) == 3 ? 1 : 0);
     transport::Descriptor& descriptor = mailbox.slot(number);
-    descriptor.count = work_.count;
-    descriptor.function = static_cast<std::uint8_t>(work_.function);
-    descriptor.type = static_cast<std::uint8_t>(work_.type);
-    descriptor.op = work_.op;
-    descriptor.root = work_.root;
-    descriptor.flags = static_cast<std::uint8_t>((work_.scaled ? transport::Descriptor::kScaled : 0) |
-                                                 (how >> 4 & ~transport::Descriptor::kScaled));
+    descriptor.call = collectives::postedCall(work_);
+    descriptor.call.flags |= static_cast<std::uint8_t>(how >> 4 & ~transport::PostedCall::kScaled);
     for (transport::BufferPlace* place : {&descriptor.buffers.input, &descriptor.buffers.output}) {
       place->region = input.take<std::uint8_t>();
       place->address = input.take<std::uint32_t>();

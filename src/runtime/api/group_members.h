@@ -33,8 +33,8 @@ class GroupMembers {
   void check(bool blocking, GroupCall call, const char* function);
   // Takes over the call's use of a communicator until the end.
   void add(CommUse& use);
-  // True if the group's last call was on this communicator, which it therefore uses.
-  bool usedLast(const ncclComm* handle) const { return !used_.empty() && &*used_.back() == handle; }
+  // True if the group goes on with such calls on the communicator that it used last: there is nothing to check or add.
+  bool goesOn(const ncclComm* handle, GroupCall call) const { return call_ == call && usedLast(handle); }
   bool uses(const ncclComm& handle) const;
   // Frees the communicator at the end.
   void freeAtEnd(ncclComm& handle) { toFree_.push_back(&handle); }
@@ -42,6 +42,8 @@ class GroupMembers {
   void end() noexcept;
 
  private:
+  bool usedLast(const ncclComm* handle) const { return !used_.empty() && &*used_.back() == handle; }
+
   std::optional<bool> blocking_;
   std::optional<GroupCall> call_;
   std::vector<CommUse> used_;

@@ -95,8 +95,10 @@ void takeStream(const comm::GpuExecutor& executor, const DataCall& call, comm::C
 
 ncclResult_t issue(ncclComm_t comm, const DataCall& call) {
   return guardInGroup([&] {
-    GroupMembers* const group = comm::groupDepth() > 0 ? &GroupMembers::ofThread() : nullptr;
-    CommUse use(comm, call.name, group != nullptr && group->usedLast(comm));
+    GroupMembers* group = comm::groupDepth() > 0 ? &GroupMembers::ofThread() : nullptr;
+    const bool goesOn = group != nullptr && group->goesOn(comm, GroupCall::kOperation);
+    if (goesOn) group = nullptr;
+    CommUse use(comm, call.name, goesOn);
     requireReady(*use, call.name);
     comm::Communicator& communicator = *use->impl;
     const DataType type = readType(call.type, call.name);

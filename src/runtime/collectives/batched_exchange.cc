@@ -79,19 +79,16 @@ void BatchedExchange::post(Meeting& meeting, const BufferReach& reach) const {
     entries[i] = {input.region, output.region, input.address, output.address};
     mappable = reach.isMappable(input) && reach.isMappable(output);
   }
-  transport::Descriptor& descriptor = meeting.mine();
-  descriptor.count = works_.size();
-  descriptor.function = kBatchOfCollectives;
-  descriptor.type = descriptor.op = 0;
-  descriptor.flags = mappable ? transport::Descriptor::kReachable : 0;
-  descriptor.root = 0;
-  std::memcpy(descriptor.factor.data(), &signature_, sizeof signature_);
+  transport::PostedCall call{.count = works_.size(), .function = kBatchOfCollectives};
+  if (mappable) call.flags = transport::PostedCall::kReachable;
+  std::memcpy(call.factor.data(), &signature_, sizeof signature_);
+  meeting.mine().call = call;
 }
 
 bool BatchedExchange::findOthers(Meeting& meeting) {
   unmappable_ = false;
   for (int rank = 0; rank < meeting.ranks() && !unmappable_; ++rank)
-    unmappable_ = (meeting.of(rank).flags & transport::Descriptor::kReachable) == 0;
+    unmappable_ = (meeting.of(rank).call.flags & transport::PostedCall::kReachable) == 0;
   if (unmappable_) return false;
   others_.resize(static_cast<std::size_t>(meeting.ranks()));
   for (int rank = 0; rank < meeting.ranks(); ++rank)

@@ -15,25 +15,15 @@ constexpr std::uint64_t kRetryInterval = 64;
 constexpr std::uint64_t kSoon = 5;
 constexpr std::uint32_t kTimesSoon = 2;
 
-std::string textOf(const transport::Descriptor& descriptor) {
-  if (descriptor.function == kBatchOfCollectives)
-    return fmt::format("a group of {} collectives", descriptor.count);
-  const auto function = descriptor.function;
-  return fmt::format(
-      "{} of {} {} ({}, root {})", function < kFunctions ? name(static_cast<Function>(function)) : "?",
-      descriptor.count, descriptor.type < kDataTypes ? name(static_cast<DataType>(descriptor.type)) : "?",
-      descriptor.op < kReduceOps ? name(static_cast<ReduceOp>(descriptor.op)) : "?", descriptor.root);
+std::string textOf(const transport::PostedCall& call) {
+  if (call.function == kBatchOfCollectives) return fmt::format("a group of {} collectives", call.count);
+  return fmt::format("{} of {} {} ({}, root {})",
+                     call.function < kFunctions ? name(static_cast<Function>(call.function)) : "?", call.count,
+                     call.type < kDataTypes ? name(static_cast<DataType>(call.type)) : "?",
+                     call.op < kReduceOps ? name(static_cast<ReduceOp>(call.op)) : "?", call.root);
 }
 
-// Whether the rank that posted this descriptor called this operation.
-bool isSame(const transport::Descriptor& theirs, const DirectWork& work) {
-  return theirs.count == work.count && theirs.root == work.root && theirs.op == work.op &&
-         theirs.function == static_cast<std::uint8_t>(work.function) &&
-         theirs.type == static_cast<std::uint8_t>(work.type) &&
-         ((theirs.flags & transport::Descriptor::kScaled) != 0) == work.scaled;
-}
-
-bool isSameBatch(const transport::Descriptor& theirs, const transport::Descriptor& mine) {
+bool isSameBatch(const transport::PostedCall& theirs, const transport::PostedCall& mine) {
   return theirs.function == kBatchOfCollectives && theirs.count == mine.count && theirs.factor == mine.factor;
 }
 
@@ -77,11 +67,6 @@ std::size_t DirectExchange::kindOf(const DirectWork& work) const {
   return (work.function == Function::kReduce ? ranks : 0) + static_cast<std::size_t>(work.root);
 }
 
-bool DirectExchange::isBrought() const {
-  const bool isRoot = meeting_.rank() == work_.root;
-  return way_ != Way::kBatched && isRooted(work_.function) && isRoot == (work_.function == Function::kReduce);
-}
-
 // A rank that only brings data does not know how long the others take.
 int DirectExchange::tellerOf(const DirectWork& work) const {
   if (work.function == Function::kReduce) return work.root;
@@ -109,6 +94,9 @@ void DirectExchange::hear(bool reads) {
 void DirectExchange::start(const DirectWork& work) {
   ++starts_;
   work_ = work;
+  call_ = postedCall(work);
+  const bool isRoot = meeting_.rank() == work.root;
+  isBrought_ = isRooted(work.function) && isRoot == (work.function == Function::kReduce);
   stagedIsPrepared_ = false;
   alwaysStaged_ =
       isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_, choices_.staged);
@@ -131,6 +119,7 @@ void DirectExchange::startAgain(const std::byte* input, std::byte* output) {
 bool DirectExchange::startBatch(std::span<const DirectWork> works) {
   if (!batched_.start(meeting_.rank(), meeting_.ranks(), works)) return false;
   ++starts_;
+  isBrought_ = false;
   begin(Way::kBatched);
   return true;
 }
@@ -192,16 +181,16 @@ DirectExchange::Outcome DirectExchange::advance() {
       case Phase::kPost:
         if (!post()) return Outcome::kWouldBlock;
         if (way_ == Way::kStaged) staged_.keepOwn();
-        if (isBrought()) look_.begin(blockBytes(work_));
+        if (isBrought_) look_.begin(blockBytes(work_));
         meeting_.restart();
         phase_ = Phase::kMeet;
         break;
       case Phase::kMeet:
         if (!meet()) {
-          if (isBrought()) look_.waits();
+          if (isBrought_) look_.waits();
           return Outcome::kWouldBlock;
         }
-        if (isBrought()) look_.arrived();
+        if (isBrought_) look_.arrived();
         if (way_ == Way::kStaged) return finishStage();
         if (way_ == Way::kRead) {
           phase_ = Phase::kWork;
@@ -241,7 +230,7 @@ bool DirectExchange::findBuffers() {
   unmappable_ = !mapped_.start(work_, meeting_, reach_);
   if (!unmappable_) return true;
   if (!mayRead_) return false;
-  unreadable_ = !allPosted(transport::Descriptor::kReadable);
+  unreadable_ = !allPosted(transport::PostedCall::kReadable);
   if (unreadable_) return false;
   reading_.start(work_, meeting_);
   way_ = Way::kRead;
@@ -252,7 +241,7 @@ bool DirectExchange::findBuffers() {
 bool DirectExchange::post() {
   const bool staged = way_ == Way::kStaged;
   if (staged && !staged_.posts()) return true;
-  const std::size_t slots = staged                  ? transport::areasOf(staged_.staging())
+  const std::size_t slots = staged                  ? staged_.areas()
                             : way_ == Way::kBatched ? transport::areasOf(batched_.staging())
                                                     : transport::kMailboxSlots;
   if (!meeting_.slotIsFree(slots)) return false;
@@ -264,66 +253,60 @@ bool DirectExchange::post() {
   }
   if (staged) staged_.write(meeting_);
   transport::Descriptor& descriptor = meeting_.mine();
-  describe(descriptor);
-  descriptor.factor = work_.reduction.factor.element;
+  std::uint8_t flags = call_.flags;
   if (!staged) {
     MappedExchange::post(work_, reach_, meeting_.rank(), meeting_.ranks(), descriptor);
-    if (readable_) descriptor.flags |= transport::Descriptor::kReadable;
+    if (readable_) flags |= transport::PostedCall::kReadable;
   } else if (!alwaysStaged_ && staged_.isFirstStage() && reach_.areMappable(work_)) {
-    descriptor.flags |= transport::Descriptor::kReachable;
+    flags |= transport::PostedCall::kReachable;
   }
   if (adapts_ && meeting_.rank() == teller_ && allSee()) {
     hear(timedWays().second(blockBytes(work_)));
-    if (told().reads) descriptor.flags |= transport::Descriptor::kReadsNext;
+    if (told().reads) flags |= transport::PostedCall::kReadsNext;
   }
+  descriptor.call = call_;
+  descriptor.call.flags = flags;
   meeting_.publish();
   // If data goes one way, a rank that only brings it soon posts again, and the others have read what was in that slot.
-  if (isRooted(work_.function)) prefetchToWrite(&meeting_.nextMine());
+  if (isRooted(work_.function)) {
+    prefetchToWrite(&meeting_.nextMine());
+    if (staged) staged_.fetchNextToWrite(meeting_);
+  }
   return true;
 }
 
-void DirectExchange::describe(transport::Descriptor& descriptor) const {
-  descriptor.count = work_.count;
-  descriptor.function = static_cast<std::uint8_t>(work_.function);
-  descriptor.type = static_cast<std::uint8_t>(work_.type);
-  descriptor.op = work_.op;
-  descriptor.flags = work_.scaled ? transport::Descriptor::kScaled : 0;
-  descriptor.root = work_.root;
-}
-
 bool DirectExchange::meet() {
-  const auto awaits = [this](int rank) {
-    return rank != meeting_.rank() && (way_ != Way::kStaged || staged_.awaits(rank));
-  };
-  return meeting_.meet(awaits, [this](int rank, const transport::Descriptor& theirs) {
-    // If data goes one way, the next descriptor may be there already.
-    if (isRooted(work_.function) && look_.othersAreAhead()) __builtin_prefetch(&meeting_.nextOf(rank));
-    compare(rank, theirs);
-    if (adapts_ && way_ != Way::kBatched && rank == teller_ && allSee())
-      hear((theirs.flags & transport::Descriptor::kReadsNext) != 0);
-  });
+  return meeting_.meet(way_ == Way::kStaged ? staged_.awaited() : meeting_.others(),
+                       [this](int rank, const transport::Descriptor& theirs) {
+                         // If data goes one way, the next descriptor may be there already.
+                         if (isRooted(work_.function) && look_.othersAreAhead()) {
+                           prefetchToRead(&meeting_.nextOf(rank));
+                           if (way_ == Way::kStaged) staged_.fetchNextOf(rank, meeting_);
+                         }
+                         compare(rank, theirs.call);
+                         if (adapts_ && way_ != Way::kBatched && rank == teller_ && allSee())
+                           hear((theirs.call.flags & transport::PostedCall::kReadsNext) != 0);
+                       });
 }
 
-// Throws if the other rank called another operation.
-void DirectExchange::compare(int rank, const transport::Descriptor& theirs) const {
+// Throws if the other rank called another operation. Not every rank posts a staged one.
+void DirectExchange::compare(int rank, const transport::PostedCall& theirs) const {
   const bool batched = way_ == Way::kBatched;
-  if (batched ? isSameBatch(theirs, meeting_.of(meeting_.rank())) : isSame(theirs, work_)) return;
-  // Described again, as not every rank posts a staged operation.
-  transport::Descriptor called{};
-  if (!batched) describe(called);
+  const transport::PostedCall& mine = batched ? meeting_.of(meeting_.rank()).call : call_;
+  if (batched ? isSameBatch(theirs, mine) : theirs.isSame(mine)) return;
   throw Error(ResultCode::kInvalidUsage, "the ranks called different operations: rank {} {}, rank {} {}",
-              rank, textOf(theirs), meeting_.rank(), textOf(batched ? meeting_.of(meeting_.rank()) : called));
+              rank, textOf(theirs), meeting_.rank(), textOf(mine));
 }
 
 bool DirectExchange::allPosted(std::uint8_t flag) const {
   for (int rank = 0; rank < meeting_.ranks(); ++rank)
-    if ((meeting_.of(rank).flags & flag) == 0) return false;
+    if ((meeting_.of(rank).call.flags & flag) == 0) return false;
   return true;
 }
 
 DirectExchange::Outcome DirectExchange::finishStage() {
   if (!alwaysStaged_ && !isRooted(work_.function) && staged_.isFirstStage())
-    unmappable_ = !allPosted(transport::Descriptor::kReachable);
+    unmappable_ = !allPosted(transport::PostedCall::kReachable);
   staged_.finish(meeting_);
   meeting_.leave();
   if (staged_.done()) return Outcome::kDone;

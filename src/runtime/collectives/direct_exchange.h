@@ -85,8 +85,6 @@ class DirectExchange {
   };
   std::size_t kindOf(const DirectWork& work) const;
   int tellerOf(const DirectWork& work) const;
-  // Whether data goes one way, and this rank is one that it is brought to.
-  bool isBrought() const;
   Told& told() {
     return told_[kind_ * transport::WaysBySize::kSizes + transport::WaysBySize::indexOf(blockBytes(work_))];
   }
@@ -96,9 +94,8 @@ class DirectExchange {
   bool allSee() const { return way_ != Way::kStaged || !isRooted(work_.function); }
   void noteTime();
   bool post();
-  void describe(transport::Descriptor& descriptor) const;
   bool meet();
-  void compare(int rank, const transport::Descriptor& theirs) const;
+  void compare(int rank, const transport::PostedCall& theirs) const;
   bool allPosted(std::uint8_t flag) const;
   Outcome finishStage();
   Outcome work();
@@ -115,8 +112,10 @@ class DirectExchange {
   std::vector<Told> told_;
   std::uint64_t starts_ = 0;  // without repetitions
   DirectWork work_;
+  transport::PostedCall call_;  // `work_`, as this rank posts it
   Way way_ = Way::kStaged;
   Phase phase_ = Phase::kPost;
+  bool isBrought_ = false;           // data goes one way, and this rank is one that it is brought to
   bool alwaysStaged_ = false;        // `work_` is staged wherever buffers lie
   bool stagedIsPrepared_ = false;    // `staged_` knows `work_`
   bool suitsRead_ = false;           // `work_` can be read

@@ -50,11 +50,22 @@ inline void keepOwn(const DirectWork& work, int rank, std::size_t at, std::size_
   if (output != input) copyBytes(output, input, bytes);
 }
 
+// The call as a rank posts it, without what its buffers are like.
+inline transport::PostedCall postedCall(const DirectWork& work) {
+  return {.count = work.count,
+          .function = static_cast<std::uint8_t>(work.function),
+          .type = static_cast<std::uint8_t>(work.type),
+          .op = work.op,
+          .flags = work.scaled ? transport::PostedCall::kScaled : std::uint8_t{0},
+          .root = work.root,
+          .factor = work.reduction.factor.element};
+}
+
 // The factor of the rank that posted this descriptor, which is its own if the operation is a pre-multiplied
 // sum.
 inline Factor factorOf(const DirectWork& work, const transport::Descriptor& descriptor) {
   Factor factor = work.reduction.factor;
-  if (work.scaled) factor.element = descriptor.factor;
+  if (work.scaled) factor.element = descriptor.call.factor;
   return factor;
 }
 

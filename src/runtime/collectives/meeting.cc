@@ -2,35 +2,40 @@
 
 namespace xylem::collectives {
 
+Meeting::Meeting(int rank, transport::Mailbox& mine, std::vector<DirectPeer> peers)
+    : rank_(rank), mailbox_(mine), peers_(std::move(peers)), leftSeen_(peers_.size(), 0) {
+  for (int other = 0; other < ranks(); ++other)
+    if (other != rank) others_.push_back(other);
+}
+
 // Reading how far another rank has left costs a transfer of that rank's cache line, which it writes in every
 // operation. So it is not read for every operation: this waits until the others have left `more` meetings
 // than needed, which serves the next operations too.
 bool Meeting::findSlot(std::uint64_t needed, std::uint64_t more) {
   std::uint64_t leftByAll = number_;
-  for (; nextRank_ < ranks(); ++nextRank_) {
-    const auto p = static_cast<std::size_t>(nextRank_);
-    if (nextRank_ == rank_ || leftSeen_[p] >= needed) continue;
+  for (; next_ < others_.size(); ++next_) {
+    const auto p = static_cast<std::size_t>(others_[next_]);
+    if (leftSeen_[p] >= needed) continue;
     leftSeen_[p] = peers_[p].mailbox->left.load(std::memory_order_acquire);
-    if (leftSeen_[p] < needed + more) return blockedBy(nextRank_);
+    if (leftSeen_[p] < needed + more) return blockedBy(others_[next_]);
   }
-  for (int rank = 0; rank < ranks(); ++rank)
-    if (rank != rank_) leftByAll = std::min(leftByAll, leftSeen_[static_cast<std::size_t>(rank)]);
+  for (const int rank : others_) leftByAll = std::min(leftByAll, leftSeen_[static_cast<std::size_t>(rank)]);
   leftByAll_ = leftByAll;
   return true;
 }
 
 bool Meeting::othersArePresent() {
-  for (int rank = 0; rank < ranks(); ++rank)
-    if (rank != rank_ && peers_[static_cast<std::size_t>(rank)].mailbox->withdrawn()) return blockedBy(rank);
+  for (const int rank : others_)
+    if (peers_[static_cast<std::size_t>(rank)].mailbox->withdrawn()) return blockedBy(rank);
   return true;
 }
 
 bool Meeting::othersLeft() {
-  for (; nextRank_ < ranks(); ++nextRank_) {
-    const auto p = static_cast<std::size_t>(nextRank_);
-    if (nextRank_ == rank_ || leftSeen_[p] >= number_) continue;
+  for (; next_ < others_.size(); ++next_) {
+    const auto p = static_cast<std::size_t>(others_[next_]);
+    if (leftSeen_[p] >= number_) continue;
     leftSeen_[p] = peers_[p].mailbox->left.load(std::memory_order_acquire);
-    if (leftSeen_[p] < number_) return blockedBy(nextRank_);
+    if (leftSeen_[p] < number_) return blockedBy(others_[next_]);
   }
   return true;
 }

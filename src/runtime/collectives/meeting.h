@@ -6,7 +6,7 @@
 //
 //   meeting.next();
 //   if (meeting.slotIsFree(kMailboxSlots)) { describe(meeting.mine()); meeting.publish(); }
-//   if (meeting.meet(isPeer, compare)) use(meeting.of(peer));
+//   if (meeting.meet(meeting.others(), compare)) use(meeting.of(peer));
 //   meeting.leave();
 //   if (meeting.othersLeft()) reuse(buffers);
 //
@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -35,11 +36,12 @@ struct DirectPeer {
 class Meeting {
  public:
   // `mine`: written by this rank alone. `peers`: by rank; the entry of `rank` itself is not used.
-  Meeting(int rank, transport::Mailbox& mine, std::vector<DirectPeer> peers)
-      : rank_(rank), mailbox_(mine), peers_(std::move(peers)), leftSeen_(peers_.size(), 0) {}
+  Meeting(int rank, transport::Mailbox& mine, std::vector<DirectPeer> peers);
 
   int rank() const { return rank_; }
   int ranks() const { return static_cast<int>(peers_.size()); }
+  // All ranks but this one.
+  std::span<const int> others() const { return others_; }
   transport::Mailbox& mailbox() { return mailbox_; }
   transport::PeerMemory& memoryOf(int peer) const { return *peers_[static_cast<std::size_t>(peer)].memory; }
 
@@ -49,7 +51,7 @@ class Meeting {
     waitsFor_ = -1;
   }
   // Before each kind of waiting: starts again with the first rank.
-  void restart() { nextRank_ = 0; }
+  void restart() { next_ = 0; }
   // After a call returned false: the rank that has to act first.
   int waitsFor() const { return waitsFor_; }
 
@@ -74,17 +76,19 @@ class Meeting {
   const std::byte* stagingOf(int peer, transport::StagingKind staging) const {
     return mailboxOf(peer).stagingArea(number_, staging);
   }
+  const std::byte* nextStagingOf(int peer, transport::StagingKind staging) const {
+    return mailboxOf(peer).stagingArea(number_ + 1, staging);
+  }
 
-  // True once all ranks for which `awaits(rank)` holds have posted; `see(rank, descriptor)` is called once
-  // for each.
-  template <typename Awaits, typename See>
-  bool meet(Awaits&& awaits, See&& see) {
-    for (; nextRank_ < ranks(); ++nextRank_) {
-      if (!awaits(nextRank_)) continue;
-      const auto p = static_cast<std::size_t>(nextRank_);
+  // True once all of the `awaited` ranks have posted; `see(rank, descriptor)` is called once for each.
+  template <typename See>
+  bool meet(std::span<const int> awaited, See&& see) {
+    for (; next_ < awaited.size(); ++next_) {
+      const int rank = awaited[next_];
+      const auto p = static_cast<std::size_t>(rank);
       const transport::Descriptor& theirs = peers_[p].mailbox->slot(number_);
-      if (theirs.number.load(std::memory_order_acquire) != number_) return blockedBy(nextRank_);
-      see(nextRank_, theirs);
+      if (theirs.number.load(std::memory_order_acquire) != number_) return blockedBy(rank);
+      see(rank, theirs);
       leftSeen_[p] = std::max(leftSeen_[p], number_ - 1);
     }
     return true;
@@ -110,10 +114,11 @@ class Meeting {
   const int rank_;
   transport::Mailbox& mailbox_;
   const std::vector<DirectPeer> peers_;
+  std::vector<int> others_;
   std::uint64_t number_ = 0;
   std::vector<std::uint64_t> leftSeen_;  // by rank: meetings that it is known to have left
   std::uint64_t leftByAll_ = 0;          // meetings that all are known to have left
-  int nextRank_ = 0;                     // to look at
+  std::size_t next_ = 0;                 // of the ranks to look at
   int waitsFor_ = -1;
 };
 

@@ -27,6 +27,7 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   work_ = &work;
   rank_ = rank;
   ranks_ = ranks;
+  const bool isRoot = rank == work.root;
   shares_ = sharesWork(work.function, blockBytes(work), ranks);
   const std::size_t blocks =
       sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
@@ -38,6 +39,16 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   maxPiece_ = work.count;
   if (block * blocks > most) maxPiece_ = most / blocks / kLine * kLine / work.reduction.elementBytes;
   staging_ = transport::stagingFor(bytes(maxPiece_) * blocks, oneWay);
+  areas_ = transport::areasOf(staging_);
+  // A Broadcast has descriptors of its root alone. The root of a Reduce keeps its data to itself.
+  posts_ = work.function != Function::kBroadcast || isRoot;
+  writes_ = work.function != Function::kReduce || !isRoot || shares_;
+  keepsOwn_ = !reduces(work.function) && needsInput(work, rank);
+  awaited_.clear();
+  const bool awaitsAll = !isRooted(work.function) || shares_ || (isRoot && work.function == Function::kReduce);
+  for (int other = 0; other < ranks; ++other)
+    if (other != rank && (awaitsAll || (work.function == Function::kBroadcast && other == work.root)))
+      awaited_.push_back(other);
   staged_.resize(static_cast<std::size_t>(ranks));
   factors_.resize(static_cast<std::size_t>(ranks));
   if (reduces(work.function)) std::fill(factors_.begin(), factors_.end(), work.reduction.factor);
@@ -50,11 +61,6 @@ RankShare StagedExchange::pieceShare(int rank) const {
   DirectWork piece = *work_;
   piece.count = pieceCount();
   return shareOf(piece, ranks_, rank);
-}
-
-// The root of a reduction keeps its data to itself, and what other ranks collect was written by reduceShare.
-bool StagedExchange::writes() const {
-  return !collecting_ && (shares_ || work_->function != Function::kReduce || rank_ != work_->root);
 }
 
 // Each rank leaves out what no other rank reads: its own share, or the block for itself.
@@ -78,16 +84,17 @@ void StagedExchange::write(Meeting& meeting) {
   }
 }
 
+// Descriptors of ranks that are not awaited may be written just now.
 void StagedExchange::finish(Meeting& meeting) {
-  for (int rank = 0; rank < ranks_; ++rank) {
-    // Descriptors of other ranks may be written just now.
-    if (!awaits(rank)) continue;
-    const auto r = static_cast<std::size_t>(rank);
-    staged_[r] = meeting.stagingOf(rank, staging_);
-    if (work_->scaled) factors_[r] = factorOf(*work_, meeting.of(rank));
-  }
-  if (!reduces(work_->function)) {
-    copyPiece();
+  const bool reduced = reduces(work_->function);
+  if (reduced)
+    for (const int rank : awaited()) {
+      const auto r = static_cast<std::size_t>(rank);
+      staged_[r] = meeting.stagingOf(rank, staging_);
+      if (work_->scaled) factors_[r] = factorOf(*work_, meeting.of(rank));
+    }
+  if (!reduced) {
+    copyPiece(meeting);
   } else if (!shares_) {
     reducePiece();
   } else if (!collecting_) {
@@ -103,17 +110,14 @@ void StagedExchange::finish(Meeting& meeting) {
   through_ = done_ == work_->count;
 }
 
-void StagedExchange::copyPiece() const {
+void StagedExchange::copyPiece(const Meeting& meeting) const {
+  if (awaited_.empty()) return;
   const std::size_t piece = bytes(pieceCount());
   std::byte* const output = work_->output + pieceAt();
-  if (work_->function == Function::kBroadcast) {
-    if (awaits(work_->root)) copyFromCore(output, stagedBy(work_->root), piece);
-    return;
-  }
-  const bool toAll = work_->function == Function::kAlltoAll;
-  for (int rank = 0; rank < ranks_; ++rank)
-    if (awaits(rank))
-      copyFromCore(output + blockAt(rank), stagedBy(rank) + (toAll ? stagedBlockAt(rank_, rank) : 0), piece);
+  const bool gathers = work_->function != Function::kBroadcast, toAll = work_->function == Function::kAlltoAll;
+  for (const int rank : awaited_)
+    copyFromCore(output + (gathers ? blockAt(rank) : 0),
+                 meeting.stagingOf(rank, staging_) + (toAll ? stagedBlockAt(rank_, rank) : 0), piece);
 }
 
 void StagedExchange::reducePiece() {

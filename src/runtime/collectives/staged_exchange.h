@@ -7,7 +7,7 @@
 //     if (staged.posts()) staged.write(meeting);
 //     publish(meeting);
 //     staged.keepOwn();
-//     waitFor([&](int rank) { return staged.awaits(rank); });
+//     waitFor(staged.awaited());
 //     staged.finish(meeting);
 //     meeting.next();
 //   }
@@ -73,24 +73,39 @@ class StagedExchange {
   transport::StagingKind staging() const { return staging_; }
 
   // True if this rank posts in this stage: a broadcast has descriptors of its root alone.
-  bool posts() const { return work_->function != Function::kBroadcast || rank_ == work_->root; }
-  // True if this rank needs the descriptor of `rank` in this stage.
-  bool awaits(int rank) const {
-    if (rank == rank_) return false;
-    if (work_->function == Function::kBroadcast) return rank == work_->root;
-    return work_->function != Function::kReduce || rank_ == work_->root || (shares_ && !collecting_);
+  bool posts() const { return posts_; }
+  // How many operations that stage as much can be under way.
+  std::size_t areas() const { return areas_; }
+  // The ranks whose descriptors this one needs in this stage.
+  std::span<const int> awaited() const {
+    const bool onlyRootCollects = collecting_ && work_->function == Function::kReduce;
+    return onlyRootCollects && rank_ != work_->root ? std::span<const int>() : awaited_;
   }
   // Writes this rank's data of the stage into its staging area, before its descriptor is published.
   void write(Meeting& meeting);
+  // Fetches the lines that this rank writes next, or that `rank` may have written already, of little data that goes one way.
+  void fetchNextToWrite(Meeting& meeting) const {
+    eachNextLine([&](std::size_t at) { prefetchToWrite(meeting.nextStaging(staging_) + at); });
+  }
+  void fetchNextOf(int rank, const Meeting& meeting) const {
+    eachNextLine([&](std::size_t at) { prefetchToRead(meeting.nextStagingOf(rank, staging_) + at); });
+  }
   // Copies from this rank's own input to its output, if nothing is reduced, while the other ranks are on
   // their way.
-  void keepOwn() const { collectives::keepOwn(*work_, rank_, pieceAt(), bytes(pieceCount())); }
+  void keepOwn() const {
+    if (keepsOwn_) collectives::keepOwn(*work_, rank_, pieceAt(), bytes(pieceCount()));
+  }
   // Ends the stage, once all awaited ranks have posted.
   void finish(Meeting& meeting);
 
  private:
-  bool writes() const;
-  void copyPiece() const;
+  template <typename Fetch>
+  void eachNextLine(Fetch&& fetch) const {
+    if (staging_ != transport::StagingKind::kLittle) return;
+    for (std::size_t at = 0; at < bytes(maxPiece_); at += kCacheLine) fetch(at);
+  }
+  bool writes() const { return writes_ && !collecting_; }
+  void copyPiece(const Meeting& meeting) const;
   void reducePiece();
   void reduceShare(std::byte* nextStaging);
   void collectShares() const;
@@ -112,7 +127,11 @@ class StagedExchange {
   const DirectWork* work_ = nullptr;
   int rank_ = 0, ranks_ = 1;
   bool shares_ = false;  // each rank reduces its share
+  // This rank posts; it stages data of its own at first; it keeps some of it, where nothing is reduced.
+  bool posts_ = false, writes_ = false, keepsOwn_ = false;
+  std::vector<int> awaited_;  // ranks
   transport::StagingKind staging_ = transport::StagingKind::kInline;
+  std::size_t areas_ = 0;
   std::size_t maxPiece_ = 0;  // elements
   std::size_t done_ = 0;      // elements
   bool collecting_ = false;   // the second stage of a piece

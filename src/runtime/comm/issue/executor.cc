@@ -10,6 +10,13 @@ using device::Progress;
 
 namespace {
 
+// For an exchange that cannot be declined.
+Progress progressOf(collectives::DirectExchange::Outcome outcome) {
+  using Outcome = collectives::DirectExchange::Outcome;
+  if (outcome == Outcome::kDone) return Progress::kDone;
+  return outcome == Outcome::kAdvanced ? Progress::kAdvanced : Progress::kWouldBlock;
+}
+
 bool isObserved(const WorkItem& item, const ItemObserver* observer) {
   return observer != nullptr && item.observed;
 }
@@ -35,7 +42,7 @@ Progress Executor::stepQueues(WorkItem& item, ItemObserver* observer) {
   auto* const programs = std::get_if<ProgramPath>(&item.path);
   auto* const transfer = std::get_if<TransferPath>(&item.path);
   if (transfer != nullptr) {
-    start(item, *transfer, observer);
+    if (!started_) start(item, *transfer, observer);
     if (!started_) return Progress::kWouldBlock;
   } else if (!started_) {
     if (isObserved(item, observer)) observer->started(item);
@@ -114,21 +121,26 @@ Progress Executor::stepPrograms(const ProgramPath& path) {
   return advanced ? Progress::kAdvanced : Progress::kWouldBlock;
 }
 
-// An exchange of a batch may be declined, by all ranks alike: then its collectives follow each other.
 Progress Executor::stepExchange(WorkItem& item, ExchangePath& path, ItemObserver* observer) {
-  using Outcome = collectives::DirectExchange::Outcome;
   if (!started_) {
     if (!startExchange(item, path)) return Progress::kWouldBlock;
     if (isObserved(item, observer)) observer->started(item);
     started_ = true;
   }
+  const Progress progress =
+      path.batch == nullptr ? progressOf(path.mailboxes->exchange().step()) : stepBatch(path);
+  if (progress != Progress::kDone) return progress;
+  started_ = false;
+  if (isObserved(item, observer)) observer->ended(item);
+  return Progress::kDone;
+}
+
+// An exchange of a batch may be declined, by all ranks alike: then its collectives follow each other.
+Progress Executor::stepBatch(ExchangePath& path) {
+  using Outcome = collectives::DirectExchange::Outcome;
   for (bool advanced = false;;) switch (path.mailboxes->exchange().step()) {
       case Outcome::kDone:
-        if (path.batch == nullptr || together_ || nextOfBatch_ == path.batch->works.size()) {
-          started_ = false;
-          if (isObserved(item, observer)) observer->ended(item);
-          return Progress::kDone;
-        }
+        if (together_ || nextOfBatch_ == path.batch->works.size()) return Progress::kDone;
         advanced = true;
         startNextOfBatch(path);
         break;

@@ -41,6 +41,7 @@ class Executor {
   static void readScalar(const WorkItem& item, collectives::Reduction& reduction);
   device::Progress stepPrograms(const ProgramPath& path);
   device::Progress stepExchange(WorkItem& item, ExchangePath& path, ItemObserver* observer);
+  device::Progress stepBatch(ExchangePath& path);
   bool startExchange(const WorkItem& item, ExchangePath& path);
   void startNextOfBatch(const ExchangePath& path);
 

@@ -146,13 +146,12 @@ float groupSimulateEnd() {
   return time;
 }
 
-void submit(Communicator& communicator, const CommOperation& operation) {
-  if (openGroups == 0) return communicator.launch({&operation, 1});
+void addToGroup(Communicator& communicator, const CommOperation& operation) {
   Group& g = group();
-  requireSameBlocking(g, communicator);
   std::size_t i = 0;
   while (i < g.used && g.batches[i].communicator != &communicator) ++i;
   if (i == g.used) {
+    requireSameBlocking(g, communicator);
     if (g.used == g.batches.size()) g.batches.emplace_back();
     g.batches[g.used++].communicator = &communicator;
   }

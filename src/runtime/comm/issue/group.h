@@ -30,7 +30,11 @@ float groupSimulateEnd();
 // Tells the group that a call in it failed before it could be submitted: groupEnd throws `error`.
 void failGroup(const Error& error);
 
-void submit(Communicator& communicator, const CommOperation& operation);
+void addToGroup(Communicator& communicator, const CommOperation& operation);
+inline void submit(Communicator& communicator, const CommOperation& operation) {
+  if (openGroups == 0) return communicator.launch({&operation, 1});
+  addToGroup(communicator, operation);
+}
 // Submits long work for one communicator, such as joining. In a group all jobs run at the same time, each in
 // its own thread. Returns true if the work goes on, or will, in the background: on communicators that do not
 // block.

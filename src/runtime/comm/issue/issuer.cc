@@ -228,7 +228,7 @@ void Issuer::launchOnGpu(std::span<const CommOperation> operations) {
     throw;
   }
   LaunchTask& launch = launches_.next();
-  launch.take(works_.exchanged());
+  launch.take(works_.handedOver());
   launch.take(gpu_->kernel());
   if (!gpu_->kernel()) gpu_->kernel() = gpu_->newKernel();
   record(operations, launch);
@@ -253,37 +253,37 @@ void Issuer::launch(std::span<const CommOperation> operations) {
   launches_.askNowAndThen();
   if (gpu_) return launchOnGpu(operations);
   launches_.throwIfFailed();
-  const bool small = mayStepNow(operations);
-  const std::optional<std::size_t> exchanged = makeWork(operations);
+  const bool isFirst = comesFirst(*operations.front().stream);
+  const bool isKept = works_.again(operations);
+  const GroupBytes bytes = isKept ? works_.bytes() : makeWork(operations);
   const CallEvents events = tellProfiler(operations);
-  const bool begun = small && (works_.isKept() || queuesAreReady(operations.front()));
-  if (!begun || !stepNow(exchanged ? *exchanged * static_cast<std::size_t>(ranks_) : bytesOf(operations)))
-    return issue(operations, exchanged, begun);
-  recorder_.addDone(operations, exchanged ? kDirectPath : 0);
-  if (!works_.isKept()) keepWork(operations);
+  const bool begun = isFirst && (isKept || (isSmall(operations) && queuesAreReady(operations.front())));
+  if (!begun || !stepNow(bytes.all)) return issue(operations, bytes.exchanged, begun);
+  const std::uint64_t path = bytes.exchanged != kNotExchanged ? kDirectPath : 0;
+  if (isKept) return recorder_.addDone(operations, works_.calls(), path);
+  recorder_.addDone(operations, path);
+  keepWork(operations, bytes);
 }
 
-// Whether the operations are so small that the call may take time for them, and nothing stands before them.
-bool Issuer::mayStepNow(std::span<const CommOperation> operations) const {
+// Whether nothing stands before operations of this stream. Once earlier launches are over, their writes are visible here, whatever thread
+// ran them. A thread that enqueues into the stream from now on does so beside this call, which has not returned, and so has no order with it.
+bool Issuer::comesFirst(const device::Stream& stream) const {
+  return !checked_ && launches_.idle() && !stream.pending();
+}
+
+// Whether the operations are so small that the call may take time for them.
+bool Issuer::isSmall(std::span<const CommOperation> operations) const {
   const CommOperation& first = operations.front();
-  // Once earlier launches are over, their writes are visible here, whatever thread ran them. A thread that
-  // enqueues into the stream from now on does so beside this call, which has not returned, and so has no
-  // order with it.
-  if (checked_ || !launches_.idle() || first.stream->pending()) return false;
   if (isPointToPoint(first.function)) return areSmallTransfers(operations);
   return operations.size() == 1 && first.count > 0 && exchanges() && mailboxes_->ready() &&
          bytesOf(first) * static_cast<std::size_t>(ranks_) <= kMaxExchangedBytes;
 }
 
-// Makes the items of the operations. Returns the bytes of all collectives if these go over the mailboxes and
-// there is nothing else.
-std::optional<std::size_t> Issuer::makeWork(std::span<const CommOperation> operations) {
-  if (works_.again(operations)) {
-    const CommOperation& first = operations.front();
-    return isPointToPoint(first.function) ? std::nullopt : std::optional<std::size_t>(bytesOf(first));
-  }
+GroupBytes Issuer::makeWork(std::span<const CommOperation> operations) {
   if (choiceLog_.enabled()) choiceLog_.write(operations, scheduling());
-  return schedule(operations, scheduling(), works_.work());
+  const std::size_t exchanged = schedule(operations, scheduling(), works_.work());
+  const bool isExchange = exchanged != kNotExchanged;
+  return {exchanged, isExchange ? exchanged * static_cast<std::size_t>(ranks_) : bytesOf(operations)};
 }
 
 // Whether the items of small operations can start: each has a queue of its own, or the mailboxes, which is
@@ -303,14 +303,14 @@ bool Issuer::queuesAreConnected() {
 }
 
 // Keeps the items of operations that are done, for groups that repeat them.
-void Issuer::keepWork(std::span<const CommOperation> operations) {
+void Issuer::keepWork(std::span<const CommOperation> operations, const GroupBytes& bytes) {
   // An item from this rank to itself has the buffers of two operations.
   const bool withSelf =
       std::any_of(operations.begin(), operations.end(), [this](const CommOperation& operation) {
         return isPointToPoint(operation.function) && operation.peer == rank_;
       });
   if (withSelf) return;
-  works_.keep(operations);
+  works_.keep(operations, bytes);
 }
 
 // Steps the items, which move `bytes` in all, for a moment. Returns whether all are done; otherwise a launch goes on with them, or ends
@@ -326,14 +326,13 @@ bool Issuer::stepNow(std::size_t bytes) {
 }
 
 // Hands the work to a task of the first stream. Fences hold the other streams until it is over.
-void Issuer::issue(std::span<const CommOperation> operations, std::optional<std::size_t> exchanged,
-                   bool begun) {
+void Issuer::issue(std::span<const CommOperation> operations, std::size_t exchanged, bool begun) {
   LaunchTask& launch = launches_.next();
   works_.forget();
-  launch.take(works_.exchanged());
+  launch.take(works_.handedOver());
   record(operations, launch);
-  const bool brief = exchanged.value_or(kBriefBytes + 1) <= kBriefBytes;
-  if (begun || (brief && *exchanged <= kInstantBytes)) launch.recorder().startAtOnce();
+  const bool brief = exchanged <= kBriefBytes;
+  if (begun || exchanged <= kInstantBytes) launch.recorder().startAtOnce();
   device::Stream* const first = operations.front().stream;
   std::set<device::Stream*> others;
   for (const CommOperation& operation : operations)
@@ -371,9 +370,9 @@ void Issuer::record(std::span<const CommOperation> operations, LaunchTask& launc
 }
 
 // Starts the profiler's events of operations whose items have been made.
-CallEvents Issuer::tellProfiler(std::span<const CommOperation> operations, bool follows) {
-  const int collectives = profiling_ != nullptr ? collectivesIn(operations) : 0;
-  return CallEvents(profiling_, operations, works_.work(), follows,
+CallEvents Issuer::startEvents(std::span<const CommOperation> operations, bool follows) {
+  const int collectives = collectivesIn(operations);
+  return CallEvents(*profiling_, operations, works_.work(), follows,
                     [&](const CommOperation& operation, int channels) {
                       return profiledCall(operation, collectives, channels);
                     });

@@ -74,14 +74,18 @@ class Issuer {
   void addToGraph(std::span<const CommOperation> operations, std::uint64_t capture);
   void awaitConnections(std::span<const CommOperation> operations);
   const TransferPart* notAgreedOn(std::span<const TransferPart> parts);
-  bool mayStepNow(std::span<const CommOperation> operations) const;
-  void keepWork(std::span<const CommOperation> operations);
-  std::optional<std::size_t> makeWork(std::span<const CommOperation> operations);
-  CallEvents tellProfiler(std::span<const CommOperation> operations, bool follows = true);
+  bool comesFirst(const device::Stream& stream) const;
+  bool isSmall(std::span<const CommOperation> operations) const;
+  void keepWork(std::span<const CommOperation> operations, const GroupBytes& bytes);
+  GroupBytes makeWork(std::span<const CommOperation> operations);
+  CallEvents tellProfiler(std::span<const CommOperation> operations, bool follows = true) {
+    return profiling_ == nullptr ? CallEvents() : startEvents(operations, follows);
+  }
+  CallEvents startEvents(std::span<const CommOperation> operations, bool follows);
   bool queuesAreReady(const CommOperation& first);
   bool queuesAreConnected();
   bool stepNow(std::size_t bytes);
-  void issue(std::span<const CommOperation> operations, std::optional<std::size_t> exchanged, bool begun);
+  void issue(std::span<const CommOperation> operations, std::size_t exchanged, bool begun);
   Scheduling scheduling();
   void record(std::span<const CommOperation> operations, LaunchTask& launch);
   std::uint64_t pathOf(const CommOperation& operation, int collectives);

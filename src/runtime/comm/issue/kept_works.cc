@@ -5,11 +5,9 @@
 namespace xylem::comm {
 namespace {
 
-// Whether the operations differ by their buffers only. Scaled ones never count as equal: their scalars may
-// have changed.
-bool sameButBuffers(const CommOperation& a, const CommOperation& b) {
-  return a.function == b.function && a.count == b.count && a.type == b.type && a.peer == b.peer &&
-         a.reduction.op == b.reduction.op && !a.reduction.scaled && !b.reduction.scaled;
+// Whether an operation differs from an earlier call by its buffers only.
+bool isCall(const CommOperation& operation, const CallWords& call) {
+  return pack(signatureOf(operation)) == call;
 }
 
 }  // namespace
@@ -18,9 +16,7 @@ bool KeptWorks::again(std::span<const CommOperation> operations) {
   for (std::size_t tried = 0; tried < kMost; ++tried) {
     const std::size_t i = (now_ + tried) % kMost;
     Kept& kept = works_[i];
-    if (!std::equal(operations.begin(), operations.end(), kept.operations.begin(), kept.operations.end(),
-                    sameButBuffers))
-      continue;
+    if (!std::equal(operations.begin(), operations.end(), kept.calls.begin(), kept.calls.end(), isCall)) continue;
     now_ = i;
     const auto change = [&](WorkItem& item) { item.rebind(operations[item.place]); };
     if (kept.single.item != nullptr)
@@ -29,18 +25,21 @@ bool KeptWorks::again(std::span<const CommOperation> operations) {
       kept.work->restart(change);
     return true;
   }
-  if (isKept()) now_ = (now_ + 1) % kMost;
+  if (!now().calls.empty()) now_ = (now_ + 1) % kMost;
   forget();
   return false;
 }
 
-void KeptWorks::keep(std::span<const CommOperation> operations) {
-  now().operations.assign(operations.begin(), operations.end());
+void KeptWorks::keep(std::span<const CommOperation> operations, const GroupBytes& bytes) {
+  for (const CommOperation& operation : operations)
+    if (operation.reduction.scaled) return;
+  for (const CommOperation& operation : operations) now().calls.push_back(pack(signatureOf(operation)));
   now().single = now().work->openSingle();
+  now().bytes = bytes;
 }
 
 void KeptWorks::forget() {
-  now().operations.clear();
+  now().calls.clear();
   now().single = {};
 }
 

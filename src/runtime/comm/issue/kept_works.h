@@ -4,7 +4,7 @@
 //
 //   if (!works.again(operations)) schedule(operations, scheduling, works.work());
 //   while (works.step(observer) != device::Progress::kDone) ...
-//   works.keep(operations);
+//   works.keep(operations, bytes);
 //
 // One work is the current one: that of the group that is being issued.
 
@@ -19,26 +19,35 @@
 
 namespace xylem::comm {
 
+// The bytes that a group moves.
+struct GroupBytes {
+  std::size_t exchanged = 0;  // as from schedule()
+  std::size_t all = 0;        // over all ranks, if it is exchanged
+};
+
 class KeptWorks {
  public:
   // Makes the kept work of such a group the current one, in the buffers of `operations`. False if there is none: then the current work is
   // not kept, and the caller fills it.
   bool again(std::span<const CommOperation> operations);
-  // Keeps the current work, which is done.
-  void keep(std::span<const CommOperation> operations);
+  // Keeps the current work, which is done, unless some operation is scaled: the next one may have another scalar.
+  void keep(std::span<const CommOperation> operations, const GroupBytes& bytes);
   void forget();
-  bool isKept() const { return !now().operations.empty(); }
+  // For kept work:
+  const GroupBytes& bytes() const { return now().bytes; }
+  std::span<const CallWords> calls() const { return now().calls; }
 
   LaunchWork& work() { return *now().work; }
   // For a launch that takes the work and gives another one for it. The work must not be kept then.
-  std::unique_ptr<LaunchWork>& exchanged() { return now().work; }
+  std::unique_ptr<LaunchWork>& handedOver() { return now().work; }
   device::Progress step(ItemObserver* observer);
 
  private:
   struct Kept {
     std::unique_ptr<LaunchWork> work = std::make_unique<LaunchWork>();
-    std::vector<CommOperation> operations;  // of the group; none: it is not kept
-    SingleItem single;                      // of kept work that has one item only
+    std::vector<CallWords> calls;  // of the group; none: it is not kept
+    SingleItem single;             // of kept work that has one item only
+    GroupBytes bytes;
   };
   static constexpr std::size_t kMost = 4;
   Kept& now() { return works_[now_]; }

@@ -2,7 +2,7 @@
 // Reports the operations of a communicator to a profiler plugin: the calls of a launch while it is issued, then
 // when their items are at work, and the steps that these take over the network.
 //
-//   const CallEvents events(profiling, operations, work, true, describe);  // no profiler: no events
+//   const CallEvents events(profiling, operations, work, true, describe);
 //   executor.step(item, observer);                                         // `observer`: a QueueProfile
 
 #include <cstddef>
@@ -20,18 +20,19 @@ namespace xylem::comm {
 // The events of the calls of one launch, until it has been issued. Its items get them, too.
 class CallEvents {
  public:
-  // `profiling`: null without a profiler. `follows`: it will hear when the items are at work. `describe` makes a
-  // ProfiledCall of an operation and the number of its items.
+  // Without a profiler: no events.
+  CallEvents() = default;
+  // `follows`: the profiler will hear when the items are at work. `describe` makes a ProfiledCall of an operation and the
+  // number of its items.
   template <typename Describe>
-  CallEvents(plugins::Profiling* profiling, std::span<const CommOperation> operations, LaunchWork& work,
+  CallEvents(plugins::Profiling& profiling, std::span<const CommOperation> operations, LaunchWork& work,
              bool follows, Describe&& describe) {
-    if (profiling == nullptr) return;
-    group_ = std::make_unique<plugins::ProfiledGroup>(*profiling->profiler);
+    group_ = std::make_unique<plugins::ProfiledGroup>(*profiling.profiler);
     const std::vector<int> items = countItems(operations.size(), work);
     std::vector<void*> events;
     for (std::size_t i = 0; i < operations.size(); ++i)
       events.push_back(group_->start(describe(operations[i], items[i])));
-    hand(events, work, follows && profiling->profiler->followsCalls());
+    hand(events, work, follows && profiling.profiler->followsCalls());
   }
 
  private:

@@ -320,21 +320,18 @@ tuning::SplitTask taskOf(const CommOperation& operation, const ChosenAlgorithm& 
           elementBytes(operation.type), chosen.channels};
 }
 
-std::optional<std::size_t> schedule(std::span<const CommOperation> operations, const Scheduling& scheduling,
-                                    LaunchWork& work) {
+std::size_t schedule(std::span<const CommOperation> operations, const Scheduling& scheduling,
+                     LaunchWork& work) {
   work.clear();
   WorkMaker maker(operations, scheduling, work);
   const auto collectives =
       static_cast<int>(std::count_if(operations.begin(), operations.end(), isBusyCollective));
   const bool transfers = static_cast<std::size_t>(collectives) < operations.size();
   const int exchanges = scheduling.mailboxes == nullptr ? 0 : maker.exchanges(collectives);
-  std::optional<std::size_t> exchanged;
-  if (exchanges > 0) exchanged = maker.addExchanges(collectives);
+  const std::size_t exchanged = exchanges > 0 ? maker.addExchanges(collectives) : 0;
   if (collectives > exchanges) maker.addCollectives(collectives);
-  if (!transfers && collectives == exchanges) return exchanged;
-  if (!transfers) return std::nullopt;
-  maker.addTransfers();
-  return std::nullopt;
+  if (transfers) maker.addTransfers();
+  return !transfers && collectives == exchanges ? exchanged : kNotExchanged;
 }
 
 }  // namespace xylem::comm

@@ -6,7 +6,8 @@
 //   const Scheduling scheduling{rank, ranks, stepBytes, links.channels(), choices, transfers};
 //   schedule(operations, scheduling, work);
 
-#include <optional>
+#include <cstddef>
+#include <limits>
 #include <span>
 
 #include "planner/tuning/split.h"
@@ -38,10 +39,14 @@ bool isExchange(const CommOperation& operation, int collectives, const Schedulin
 // An operation as the planner splits it over channels: in elements.
 tuning::SplitTask taskOf(const CommOperation& operation, const ChosenAlgorithm& chosen);
 
+// For a group that does not go over the mailboxes alone. Not an std::optional: a processor reads one of those that was just
+// written only when all writes before it are done, also those that wait for another core's cache lines.
+constexpr std::size_t kNotExchanged = std::numeric_limits<std::size_t>::max();
+
 // Throws ncclInvalidUsage for sends to oneself without a receive of the same size, and for such receives.
-// Returns the bytes of all collectives if these go over the mailboxes and there is nothing else.
+// Returns the bytes of all collectives if these go over the mailboxes and there is nothing else, and otherwise kNotExchanged.
 // `work`: what was in it before is dropped.
-std::optional<std::size_t> schedule(std::span<const CommOperation> operations, const Scheduling& scheduling,
-                                    LaunchWork& work);
+std::size_t schedule(std::span<const CommOperation> operations, const Scheduling& scheduling,
+                     LaunchWork& work);
 
 }  // namespace xylem::comm

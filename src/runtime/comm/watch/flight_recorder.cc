@@ -108,20 +108,30 @@ void FlightRecorder::joined() noexcept {
   ring_.use.store(static_cast<std::uint64_t>(RingUse::kLive), std::memory_order_release);
 }
 
-void FlightRecorder::addDone(std::span<const CommOperation> operations, std::uint64_t path) {
-  const std::uint64_t launch = launches_++, now = readTicks();
-  for (const CommOperation& operation : operations) {
+template <typename CallOf>
+void FlightRecorder::writeDone(std::span<const CommOperation> operations, CallOf&& callOf, std::uint64_t path) {
+  const std::uint64_t launch = launches_++, now = ticks_.now();
+  for (std::size_t i = 0; i < operations.size(); ++i) {
     const std::uint64_t number = calls_++;
     write<CallState::kDone>(ring_.records[number % kRecordsPerRing],
-                            {number, launch, ordinalOf(operation), pack(signatureOf(operation)), path, now},
-                            operation);
+                            {number, launch, ordinalOf(operations[i]), callOf(i), path, now}, operations[i]);
   }
   put(ring_.issued, calls_);
+}
+
+void FlightRecorder::addDone(std::span<const CommOperation> operations, std::uint64_t path) {
+  writeDone(operations, [&](std::size_t i) { return pack(signatureOf(operations[i])); }, path);
+}
+
+void FlightRecorder::addDone(std::span<const CommOperation> operations, std::span<const CallWords> calls,
+                             std::uint64_t path) {
+  writeDone(operations, [&](std::size_t i) -> const CallWords& { return calls[i]; }, path);
 }
 
 void LaunchRecorder::begin(FlightRecorder& recorder) {
   recorder_ = &recorder;
   launch_ = recorder.launches_++;
+  recorder.ticks_.stop();
   first_ = end_ = recorder.calls_;
   started_ = atOnce_ = waits_ = false;
 }

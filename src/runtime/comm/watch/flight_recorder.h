@@ -19,6 +19,7 @@
 #include "runtime/comm/issue/operation.h"
 #include "runtime/comm/watch/call_record.h"
 #include "runtime/comm/watch/record_buffer.h"
+#include "runtime/comm/watch/shared_ticks.h"
 
 namespace xylem::comm {
 
@@ -36,8 +37,11 @@ class FlightRecorder {
   RecordRing& ring() { return ring_; }
   const RecordRing& ring() const { return ring_; }
   // Records a launch of calls that were done as soon as they were issued. It is cheaper than a
-  // LaunchRecorder: it reads the clock once and writes each record once.
+  // LaunchRecorder: it reads the clock once at most (SharedTicks) and writes each record once.
   void addDone(std::span<const CommOperation> operations, std::uint64_t path);
+  // `calls`: their signatures, which the caller has.
+  void addDone(std::span<const CommOperation> operations, std::span<const CallWords> calls,
+               std::uint64_t path);
   // While the communicator is made: the rank waits, as `what` says, for `peer` (-1: no rank in particular).
   void waitToJoin(std::string_view what, int peer) noexcept;
   // The wait is over.
@@ -51,12 +55,16 @@ class FlightRecorder {
 
  private:
   friend class LaunchRecorder;
+  template <typename CallOf>
+  void writeDone(std::span<const CommOperation> operations, CallOf&& callOf, std::uint64_t path);
   std::uint64_t ordinalOf(const CommOperation& operation) {
     return isPointToPoint(operation.function) ? collectives_ : collectives_++;
   }
 
   RecordRing& ring_;
-  std::uint64_t launches_ = 0, calls_ = 0, collectives_ = 0;  // used by the issuing thread only
+  // Used by the issuing thread only.
+  std::uint64_t launches_ = 0, calls_ = 0, collectives_ = 0;
+  SharedTicks ticks_;
 };
 
 // Records the calls of one launch. The thread that issues it calls begin() and add(), the one that runs it

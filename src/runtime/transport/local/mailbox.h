@@ -4,7 +4,7 @@
 // descriptor: what was called and, if the data is short, the data itself, otherwise where its buffers are.
 //
 //   Descriptor& descriptor = mine.slot(number);                                  // post
-//   descriptor.count = ...; descriptor.number.store(number, std::memory_order_release);
+//   descriptor.call = ...; descriptor.number.store(number, std::memory_order_release);
 //   if (theirs.slot(number).number.load(std::memory_order_acquire) == number) ...   // read another rank's
 //
 // Operations are numbered from 1, alike on all ranks. The descriptor of operation s takes the slot of
@@ -27,7 +27,7 @@ namespace xylem::transport {
 
 // A root may run this many operations ahead. Once per half of them it loads how far the others are, which is the transfer of a line.
 constexpr std::size_t kMailboxSlots = 32;
-// Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of five kinds.
+// Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of six kinds.
 constexpr std::size_t kInlineBytes = 32;
 constexpr std::size_t kSmallStagingBytes = std::size_t{4} << 10;
 constexpr std::size_t kSmallStagingAreas = 8;
@@ -37,16 +37,18 @@ constexpr std::size_t kLargeStagingBytes = std::size_t{256} << 10;
 constexpr std::size_t kLargeStagingAreas = 2;
 // Data that goes one way, from a root or to one, has more areas instead: the ranks that write run ahead. Little of it has many, close to
 // each other: what a rank writes then has not been read by others just before, and it waits less for the lines.
-constexpr std::size_t kLeastInManyAreas = std::size_t{1} << 10;
+constexpr std::size_t kLittleStagingBytes = std::size_t{1} << 10;
+constexpr std::size_t kLittleStagingAreas = 32;
 constexpr std::size_t kManyStagingBytes = std::size_t{8} << 10;
 constexpr std::size_t kManyStagingAreas = 32;
 constexpr std::size_t kOneWayStagingBytes = std::size_t{64} << 10;
 constexpr std::size_t kOneWayStagingAreas = 8;
-enum class StagingKind { kInline, kSmall, kMany, kMedium, kOneWay, kLarge };
+enum class StagingKind { kInline, kSmall, kLittle, kMany, kMedium, kOneWay, kLarge };
 // Where this many bytes of an operation are staged, at most kLargeStagingBytes. All ranks have to come to the same.
 constexpr StagingKind stagingFor(std::size_t bytes, bool oneWay = false) {
   if (bytes <= kInlineBytes) return StagingKind::kInline;
-  if (oneWay && bytes > kLeastInManyAreas && bytes <= kManyStagingBytes) return StagingKind::kMany;
+  if (oneWay && bytes <= kLittleStagingBytes) return StagingKind::kLittle;
+  if (oneWay && bytes <= kManyStagingBytes) return StagingKind::kMany;
   if (bytes <= kSmallStagingBytes) return StagingKind::kSmall;
   if (oneWay && bytes <= kOneWayStagingBytes) return StagingKind::kOneWay;
   return bytes <= kMediumStagingBytes ? StagingKind::kMedium : StagingKind::kLarge;
@@ -58,6 +60,8 @@ constexpr std::size_t areasOf(StagingKind staging) {
       return kMailboxSlots;
     case StagingKind::kSmall:
       return kSmallStagingAreas;
+    case StagingKind::kLittle:
+      return kLittleStagingAreas;
     case StagingKind::kMany:
       return kManyStagingAreas;
     case StagingKind::kMedium:
@@ -80,22 +84,35 @@ struct BufferPlace {
   std::uint64_t address;  // or the offset in the region
 };
 
-// One cache line, so that a small operation transfers one line per rank.
-struct alignas(64) Descriptor {
+// The call of a rank, as it tells the others.
+struct PostedCall {
   static constexpr std::uint8_t kScaled = 1;     // the operation is a pre-multiplied sum
   static constexpr std::uint8_t kReachable = 2;  // the other ranks can map this rank's buffers
   static constexpr std::uint8_t kReadable =
       4;  // the other ranks can read this rank's memory through the kernel
   // The next operation of about this size reads through the kernel: one rank tells all others.
   static constexpr std::uint8_t kReadsNext = 8;
-  std::atomic<std::uint64_t> number;  // of the operation; stored last
-  std::uint64_t count;                // elements, as the caller gave them
-  // The call, so that ranks find out if they called different operations.
-  std::uint8_t function, type, op;
-  std::uint8_t flags;  // kScaled, kReachable, kReadable, kReadsNext
 
-  std::int32_t root;
-  std::array<std::byte, 8> factor;  // this rank's factor of a pre-multiplied sum
+  std::uint64_t count = 0;  // elements, as the caller gave them
+  // So that ranks find out if they called different operations.
+  std::uint8_t function = 0, type = 0, op = 0;
+  std::uint8_t flags = 0;  // kScaled, kReachable, kReadable, kReadsNext
+  std::int32_t root = 0;
+  std::array<std::byte, 8> factor{};  // this rank's factor of a pre-multiplied sum
+
+  // Whether the same operation was called with it. Each rank has flags of its own but kScaled.
+  bool isSame(const PostedCall& other) const {
+    const std::uint8_t flagsThatDiffer = flags ^ other.flags;
+    return count == other.count && function == other.function && type == other.type && op == other.op &&
+           root == other.root && (flagsThatDiffer & kScaled) == 0;
+  }
+};
+
+// One cache line, so that a small operation transfers one line per rank. The line beside it is empty: processors fetch lines in pairs,
+// and a rank that looks at one descriptor must not take the next one away from the rank that writes it.
+struct alignas(128) Descriptor {
+  std::atomic<std::uint64_t> number;  // of the operation; stored last
+  PostedCall call;
   union {
     std::byte data[kInlineBytes];
     struct {
@@ -103,7 +120,7 @@ struct alignas(64) Descriptor {
     } buffers;
   };
 };
-static_assert(sizeof(Descriptor) == 64);
+static_assert(sizeof(Descriptor) == 128);
 
 struct Mailbox {
   std::array<Descriptor, kMailboxSlots> descriptors;
@@ -114,6 +131,7 @@ struct Mailbox {
   // 1 while this rank uses others' buffers. In a line of its own, as only ranks that give up load it.
   alignas(64) std::atomic<std::uint32_t> visiting;
   alignas(4096) std::byte smallAreas[kSmallStagingAreas][kSmallStagingBytes];
+  std::byte littleAreas[kLittleStagingAreas][kLittleStagingBytes];
   std::byte manyAreas[kManyStagingAreas][kManyStagingBytes];
   std::byte mediumAreas[kMediumStagingAreas][kMediumStagingBytes];
   std::byte oneWayAreas[kOneWayStagingAreas][kOneWayStagingBytes];
@@ -128,6 +146,8 @@ struct Mailbox {
         return slot(number).data;
       case StagingKind::kSmall:
         return smallAreas[number % kSmallStagingAreas];
+      case StagingKind::kLittle:
+        return littleAreas[number % kLittleStagingAreas];
       case StagingKind::kMany:
         return manyAreas[number % kManyStagingAreas];
       case StagingKind::kMedium:
