@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "core/file_descriptor.h"
 #include "core/settings.h"
@@ -17,6 +18,7 @@
 #include "runtime/comm/watch/flight_dump.h"
 #include "runtime/comm/watch/late_ranks.h"
 #include "runtime/comm/watch/record_reader.h"
+#include "runtime/comm/watch/shared_ticks.h"
 
 namespace xylem::comm {
 namespace {
@@ -56,6 +58,32 @@ CommOperation allReduce(std::size_t count) {
 }
 
 constexpr ChosenAlgorithm kWay{Algorithm::kTree, Protocol::kLl128, 3, 0};
+
+// Calls of a busy run share times, but time goes on for them.
+TEST(SharedTicks, GoOnWithTime) {
+  SharedTicks ticks;
+  std::uint64_t last = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint64_t now = ticks.now();
+    EXPECT_GE(now, last);
+    last = now;
+  }
+  // Much longer than a tick of the system's coarse clock.
+  const std::uint64_t before = readTicks();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const std::uint64_t slept = readTicks() - before;
+  EXPECT_GE(ticks.now(), before + slept / 2);
+}
+
+TEST(SharedTicks, StopSharing) {
+  SharedTicks ticks;
+  for (int i = 0; i < 1000; ++i) ticks.now();
+  for (int i = 0; i < 20; ++i) {
+    const std::uint64_t before = readTicks();
+    ticks.stop();
+    EXPECT_GE(ticks.now(), before);
+  }
+}
 
 TEST(FlightRecorder, KeepsCallsThatWereDoneAtOnceBetweenOthers) {
   FlightRecorder recorder({0x1235, 0, 2, 0});
