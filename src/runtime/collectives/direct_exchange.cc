@@ -129,10 +129,12 @@ bool DirectExchange::startBatch(std::span<const DirectWork> works) {
 // and then instead. Where data may be read, each operation tries to map first, as it has to say where buffers are
 // anyway.
 DirectExchange::Way DirectExchange::chooseWay() {
-  times_ = adapts_ && meeting_.rank() == teller_;
+  counts_ = adapts_ && meeting_.rank() == teller_;
   if (alwaysStaged_) return Way::kStaged;
   mayRead_ = suitsRead_ &&
              (adapts_ ? told().reads : choices_.readsBlock(blockBytes(work_), reduces(work_.function)));
+  // Work on mapped buffers has one way.
+  times_ = counts_ && unmappable_ && timedWays().times(blockBytes(work_));
   if (times_) begun_ = std::chrono::steady_clock::now();
   if (!unmappable_ || (mayRead_ && !unreadable_)) return Way::kMapped;
   if (!isRooted(work_.function)) return Way::kStaged;
@@ -160,13 +162,14 @@ void DirectExchange::begin(Way way) {
 // again for each further stage.
 DirectExchange::Outcome DirectExchange::step() {
   const Outcome outcome = advance();
-  if (outcome == Outcome::kDone && times_ && (way_ == Way::kStaged || way_ == Way::kRead)) noteTime();
+  if (outcome == Outcome::kDone && counts_ && (way_ == Way::kStaged || way_ == Way::kRead)) noteTime();
   return outcome;
 }
 
 void DirectExchange::noteTime() {
-  const auto change =
-      timedWays().took(blockBytes(work_), way_ == Way::kRead, std::chrono::steady_clock::now() - begun_);
+  std::optional<std::chrono::nanoseconds> time;
+  if (times_) time = std::chrono::steady_clock::now() - begun_;
+  const auto change = timedWays().took(blockBytes(work_), way_ == Way::kRead, time);
   if (!change || !tell_) return;
   // Each root has times of its own.
   const bool sends = work_.function == Function::kBroadcast;
@@ -203,7 +206,7 @@ DirectExchange::Outcome DirectExchange::advance() {
           }
         } else if (!findBuffers()) {
           meeting_.leave();
-          times_ = times_ && !isRooted(work_.function);  // two meetings would count for one
+          counts_ = counts_ && !isRooted(work_.function);  // two meetings would count for one
           begin(Way::kStaged);
           break;
         }

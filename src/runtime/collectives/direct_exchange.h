@@ -123,7 +123,8 @@ class DirectExchange {
   bool adapts_ = false;              // one rank decides how the next work of this size goes
   std::size_t kind_ = 0;             // kindOf(work_)
   int teller_ = 0;                   // the rank that times `work_` and tells the others, if it adapts
-  bool times_ = false;               // this rank does, as long as the work goes one way
+  bool counts_ = false;              // this rank does, as long as the work goes one way
+  bool times_ = false;               // and times it, now
   bool unmappable_ = false;          // some buffer was, in the last operation for which that mattered
   bool unreadable_ = false;          // some rank cannot read another one's memory
   std::uint64_t stagedUnasked_ = 0;  // operations that were staged for that without asking again

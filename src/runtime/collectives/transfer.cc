@@ -1,6 +1,7 @@
 #include "runtime/collectives/transfer.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/copying.h"
 
@@ -40,10 +41,16 @@ device::Progress Transfer::step() {
     done_ += bytes;
   }
   if (done_ == work_.bytes && (work_.to == nullptr || work_.to->drained())) {
-    if (times_) work_.from->received(work_.bytes, std::chrono::steady_clock::now() - begun_);
+    if (hears_ != Hears::kNothing) tellReceived();
     return device::Progress::kDone;
   }
   return moved > 0 ? device::Progress::kAdvanced : device::Progress::kWouldBlock;
+}
+
+void Transfer::tellReceived() {
+  std::optional<std::chrono::nanoseconds> time;
+  if (hears_ == Hears::kTime) time = std::chrono::steady_clock::now() - begun_;
+  work_.from->received(work_.bytes, time);
 }
 
 int Transfer::waitsFor() const {

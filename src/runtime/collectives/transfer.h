@@ -34,8 +34,8 @@ class Transfer {
   void start(const TransferWork& work) {
     work_ = work;
     done_ = 0;
-    times_ = work.from != nullptr && work.from->timesMessages(work.protocol, work.bytes);
-    if (times_) begun_ = std::chrono::steady_clock::now();
+    hears_ = work.from == nullptr ? Hears::kNothing : work.from->hearsOf(work.protocol, work.bytes);
+    if (hears_ == Hears::kTime) begun_ = std::chrono::steady_clock::now();
   }
   // kDone: the output is complete, and the receiver does not read from the input any more.
   device::Progress step();
@@ -43,12 +43,14 @@ class Transfer {
   int waitsFor() const;
 
  private:
+  using Hears = transport::PeerMemory::Hears;
   std::size_t move();
+  void tellReceived();
 
   TransferWork work_;
   std::size_t done_ = 0;  // bytes
-  bool times_ = false;    // how long receiving takes
-  std::chrono::steady_clock::time_point begun_{};
+  Hears hears_ = Hears::kNothing;  // of the end, from which this receives
+  std::chrono::steady_clock::time_point begun_{};  // if it hears of the time
 };
 
 }  // namespace xylem::collectives

@@ -21,7 +21,8 @@ int run(TwoWays& ways, int operations, const std::function<long(bool second)>& t
   for (int i = 0; i < operations; ++i) {
     const bool way = ways.second();
     second += way;
-    ways.took(way, nanoseconds(time(way)));
+    const nanoseconds took(time(way));
+    ways.took(way, ways.times() ? std::optional(took) : std::nullopt);
   }
   return second;
 }
@@ -67,6 +68,19 @@ TEST(TwoWays, FollowsAMachineThatChanges) {
     run(ways, 5000, [&](bool second) { return second == (turn % 2 == 0) ? 8000 : 33000; });
     EXPECT_EQ(ways.second(), turn % 2 == 0) << turn;
   }
+}
+
+TEST(TwoWays, FewOperationsAreTimed) {
+  TwoWays ways;
+  int timed = 0;
+  for (int i = 0; i < 10000; ++i) {
+    timed += ways.times();
+    const bool way = ways.second();
+    ways.took(way, ways.times() ? std::optional(nanoseconds(way ? 3000 : 1000)) : std::nullopt);
+  }
+  EXPECT_LT(timed, 500);
+  EXPECT_GT(timed, 100);
+  EXPECT_FALSE(ways.second());
 }
 
 // The kernel is slow at what it has not done for a while.
@@ -146,8 +160,8 @@ struct RankPair {
     up = low.sends(bytes, toldLow);
     down = high.sends(bytes, toldHigh);
     const nanoseconds took(time(up, down));
-    toldHigh = low.received(bytes, down, took);
-    toldLow = high.received(bytes, up, took);
+    toldHigh = low.received(bytes, down, low.times(bytes) ? std::optional(took) : std::nullopt);
+    toldLow = high.received(bytes, up, high.times(bytes) ? std::optional(took) : std::nullopt);
   }
   void sendUp(std::uint64_t bytes, const std::function<long(bool read)>& time) {
     up = low.sends(bytes, toldLow);

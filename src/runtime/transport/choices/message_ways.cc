@@ -27,18 +27,21 @@ bool MessageWays::sends(std::uint64_t bytes, std::uint32_t told) {
   return (told >> size & 1) != 0;
 }
 
-std::uint32_t MessageWays::received(std::uint64_t bytes, bool read, std::chrono::nanoseconds time) {
+std::uint32_t MessageWays::received(std::uint64_t bytes, bool read, std::optional<std::chrono::nanoseconds> time) {
   if (busy_.test_and_set(std::memory_order_acquire)) return tells_;
   const std::size_t size = WaysBySize::indexOf(bytes);
   received_[size] = kBothWays;
   const bool bothWays = sent_[size] > 0;
   if (bothWays) --sent_[size];
+  const std::uint32_t bit = std::uint32_t{1} << size;
   std::optional<WayChange> change;
+  bool times = false;
   if (decides_ || !bothWays) {
     change = timed_.took(bytes, read, time);
-    const std::uint32_t bit = std::uint32_t{1} << size;
+    times = timed_.times(bytes);
     tells_ = kTold | (timed_.second(bytes) ? tells_ | bit : tells_ & ~bit);
   }
+  if (times != this->times(bytes)) untimed_ ^= bit;
   busy_.clear(std::memory_order_release);
   if (change && tell_) tell_(bothWays ? "messages to and from" : "messages from", *change);
   return tells_;

@@ -4,6 +4,7 @@
 //
 //   MessageWays ways(choices, mine < theirs, tell);
 //   if (ways.sends(bytes, told)) ...                       // the sender: this message is read
+//   if (ways.times(bytes)) ...                             // the receiver: the time of this message is needed
 //   told = ways.received(bytes, wasRead, duration);        // the receiver; the sender gets to know `told`
 //
 // A receiver times its messages (TwoWays) and tells the sender how the next ones are to go. If messages of a size go both ways, one
@@ -14,6 +15,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "runtime/transport/choices/copy_choices.h"
 #include "runtime/transport/choices/two_ways.h"
@@ -28,9 +30,13 @@ class MessageWays {
 
   // Whether the next message to the peer is read. `told`: what the peer's received() returned last; 0 if nothing.
   bool sends(std::uint64_t bytes, std::uint32_t told);
-  // A message from the peer took this long. Returns what to tell the peer: a bit for each size that is read, and
+  // Whether to time the next message from the peer.
+  bool times(std::uint64_t bytes) const {
+    return (untimed_.load(std::memory_order_relaxed) >> WaysBySize::indexOf(bytes) & 1) == 0;
+  }
+  // A message from the peer took this long, if it was timed. Returns what to tell the peer: a bit for each size that is read, and
   // kTold once this rank has decided.
-  std::uint32_t received(std::uint64_t bytes, bool read, std::chrono::nanoseconds time);
+  std::uint32_t received(std::uint64_t bytes, bool read, std::optional<std::chrono::nanoseconds> time);
 
   static constexpr std::uint32_t kTold = 1U << 31;
 
@@ -45,6 +51,7 @@ class MessageWays {
   std::atomic_flag busy_;  // a thread that would have to wait does without
   WaysBySize timed_;
   std::atomic<std::uint32_t> tells_{0};
+  std::atomic<std::uint32_t> untimed_{0};  // a bit for each size of which the next message's time is not needed
   // By WaysBySize::indexOf: how many messages of the other direction may still pass.
   std::array<int, WaysBySize::kSizes> sent_{}, received_{};
 };

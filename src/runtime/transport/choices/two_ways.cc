@@ -4,8 +4,14 @@
 
 namespace xylem::transport {
 
-std::optional<WayChange> TwoWays::took(bool second, Time time) {
+std::optional<WayChange> TwoWays::took(bool second, std::optional<Time> time) {
   if (second != this->second()) return {};
+  if (time) return tookTime(*time);
+  if (!trying_ && untilTrial_ > 1) --untilTrial_;
+  return {};
+}
+
+std::optional<WayChange> TwoWays::tookTime(Time time) {
   if (trying_) {
     if (++tries_ == 1) return {};
     const bool shorter =

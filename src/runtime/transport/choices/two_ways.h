@@ -4,12 +4,14 @@
 //
 //   TwoWays ways(false);                                  // begins with the first
 //   const bool second = ways.second();                    // the way of the next operation
+//   const bool timed = ways.times();                      // whether to time it
 //   const auto changed = ways.took(second, duration);     // how long it took; the times, if it is the other way from now on
 //
 // Now and then some operations take the other way, more seldom the slower that was: trials cost about a hundredth of the time. A
 // trial goes on while times become clearly shorter, for four to eight operations: what has not been done for a while
 // is slow at first, in the kernel and in the caches. The least time counts, as whatever disturbs an operation makes it longer. The
 // other way is taken for good if it was clearly faster in two trials, one soon after the other. So noise changes nothing.
+// Only trials and the operations just before one are timed, as to read the clock twice takes a tenth of the shortest operations.
 //
 // Programs make few operations that take long, and little makes those slow at first. So their trials come sooner: an operation that takes
 // clearly longer is the last one, but for the first two, as a message in two pieces is two operations.
@@ -40,12 +42,15 @@ class TwoWays {
   explicit TwoWays(bool second = false) : usual_(second) {}
 
   bool second() const { return usual_ != trying_; }
-  // An operation in one of the ways has taken this long. It does not count if it began before the way changed. Returns what was
-  // measured if the other way is the usual one from now on.
-  std::optional<WayChange> took(bool second, std::chrono::nanoseconds time);
+  // Whether the time of the next operation is needed.
+  bool times() const { return trying_ || counted_ == 0 || untilTrial_ <= kTimed; }
+  // An operation in one of the ways has taken this long, if it was timed. It does not count if it began before the way changed. Returns
+  // what was measured if the other way is the usual one from now on.
+  std::optional<WayChange> took(bool second, std::optional<std::chrono::nanoseconds> time);
 
  private:
   using Time = std::chrono::nanoseconds;
+  std::optional<WayChange> tookTime(Time time);
   std::optional<WayChange> decide();
   Time least() const { return *std::min_element(latest_.begin(), latest_.end()); }
   static bool isLong(Time time) { return time >= std::chrono::microseconds(500); }
@@ -56,6 +61,7 @@ class TwoWays {
   // have been used, the first data in each of which waits for its memory.
   static constexpr std::uint32_t kFirst = 4, kConfirming = 8;
   static constexpr std::uint32_t kBetweenLong = 2;  // before the first two trials of long operations
+  static constexpr std::uint32_t kTimed = 8;        // operations before a trial
   // Operations of a trial. The first does not count, as it may meet one that goes the usual way.
   static constexpr int kTries = 4, kMostTries = 8, kLeastLong = 3;
   static constexpr double kStillShorter = 0.95;  // than the least time before
@@ -86,13 +92,15 @@ class WaysBySize {
     return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes / kLeast)) - 1, kSizes - 1);
   }
   bool second(std::uint64_t bytes) const { return ways_[indexOf(bytes)].second(); }
-  // Data of this size has taken this long in one of the ways. Sizes of one power of two are compared by their times per byte. A
+  bool times(std::uint64_t bytes) const { return ways_[indexOf(bytes)].times(); }
+  // Data of this size has taken this long in one of the ways, if it was timed. Sizes of one power of two are compared by their times per byte. A
   // change, if there is one, has the times of the power of two.
-  std::optional<WayChange> took(std::uint64_t bytes, bool second, std::chrono::nanoseconds time) {
+  std::optional<WayChange> took(std::uint64_t bytes, bool second,
+                                std::optional<std::chrono::nanoseconds> time) {
     const std::size_t index = indexOf(bytes);
     const double share = static_cast<double>(kLeast << index) / static_cast<double>(bytes);
-    std::optional<WayChange> change = ways_[index].took(
-        second, std::chrono::nanoseconds(std::llround(share * static_cast<double>(time.count()))));
+    if (time) time = std::chrono::nanoseconds(std::llround(share * static_cast<double>(time->count())));
+    std::optional<WayChange> change = ways_[index].took(second, time);
     if (change) change->bytes = kLeast << index;
     return change;
   }

@@ -58,10 +58,11 @@ LocalPeerMemory::LocalPeerMemory(PeerSession& session, const Reach& reach)
 }
 
 bool LocalPeerMemory::readsMessage(std::uint64_t bytes, std::uint32_t told) {
-  return timesMessages(bytes) ? ways_->sends(bytes, told) : reads(bytes);
+  return adapts(bytes) ? ways_->sends(bytes, told) : reads(bytes);
 }
 
-std::uint32_t LocalPeerMemory::received(std::uint64_t bytes, bool read, std::chrono::nanoseconds time) {
+std::uint32_t LocalPeerMemory::received(std::uint64_t bytes, bool read,
+                                        std::optional<std::chrono::nanoseconds> time) {
   return ways_->received(bytes, read, time);
 }
 

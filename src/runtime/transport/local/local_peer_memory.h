@@ -45,10 +45,12 @@ class LocalPeerMemory : public PeerMemory {
   bool locate(const std::byte* data, std::size_t bytes, bool readable, StepNote& note) override;
   bool reads(std::uint64_t bytes) const override { return reach_.choices.reads(bytes); }
   bool readsMessage(std::uint64_t bytes, std::uint32_t told) override;
-  bool timesMessages(std::uint64_t bytes) const override {
-    return ways_ != nullptr && WaysBySize::has(bytes);
+  Hears hearsOf(std::uint64_t bytes) const override {
+    if (!adapts(bytes)) return Hears::kNothing;
+    return ways_->times(bytes) ? Hears::kTime : Hears::kMessage;
   }
-  std::uint32_t received(std::uint64_t bytes, bool read, std::chrono::nanoseconds time) override;
+  std::uint32_t received(std::uint64_t bytes, bool read,
+                         std::optional<std::chrono::nanoseconds> time) override;
   const std::byte* reach(const StepNote& note) override;
   void read(const StepNote& note, std::byte* out) override;
   std::byte* at(const BufferPlace& place, std::size_t bytes) override;
@@ -57,6 +59,8 @@ class LocalPeerMemory : public PeerMemory {
   bool admit(std::uint32_t region) override { return reach_.sameProcess || session_.sendRegion(region); }
 
  private:
+  // Whether the way of such messages may change.
+  bool adapts(std::uint64_t bytes) const { return ways_ != nullptr && WaysBySize::has(bytes); }
   [[noreturn]] void throwUnreachable(const char* what, std::size_t bytes, int error) const;
 
   PeerSession& session_;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "core/copying.h"
 #include "runtime/transport/local/mailbox.h"
@@ -29,9 +30,11 @@ class PeerMemory {
   // The same for the next message, for which this may change from one to the next: the receiver times messages, and tells with
   // each what it has found (`told`, as received() returned it there; 0: nothing yet).
   virtual bool readsMessage(std::uint64_t bytes, std::uint32_t) { return reads(bytes); }
-  virtual bool timesMessages(std::uint64_t) const { return false; }
-  // A message for which timesMessages() holds took this long, read or staged. Returns what to tell the sender.
-  virtual std::uint32_t received(std::uint64_t, bool, std::chrono::nanoseconds) { return 0; }
+  // Whether received() wants to hear of the next message, and of its time.
+  enum class Hears { kNothing, kMessage, kTime };
+  virtual Hears hearsOf(std::uint64_t) const { return Hears::kNothing; }
+  // A message took this long, read or staged, if it was timed. Returns what to tell the sender.
+  virtual std::uint32_t received(std::uint64_t, bool, std::optional<std::chrono::nanoseconds>) { return 0; }
   // The address of a note of the peer in this address space; null if only read() can fetch the payload.
   // Throws if the note is invalid.
   virtual const std::byte* reach(const StepNote& note) = 0;

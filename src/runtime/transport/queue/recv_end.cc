@@ -83,7 +83,7 @@ bool RecvEnd::copy(const StepNote& note, std::byte* out, std::size_t whole, cons
   return hasRead();
 }
 
-void RecvEnd::received(std::size_t whole, std::chrono::nanoseconds time) {
+void RecvEnd::received(std::size_t whole, std::optional<std::chrono::nanoseconds> time) {
   if (lastRegion_ > StepNote::kAddress) return;  // mapped
   const std::uint32_t tells = memory_->received(whole, lastRegion_ == StepNote::kAddress, time);
   if (tells == told_) return;

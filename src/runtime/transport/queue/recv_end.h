@@ -12,6 +12,7 @@
 
 #include <cassert>
 #include <chrono>
+#include <optional>
 
 #include "core/copying.h"
 #include "runtime/transport/local/peer_memory.h"
@@ -90,12 +91,12 @@ class RecvEnd {
   // writer's memory; may be null.
   std::size_t takePiece(Protocol protocol, std::byte* out, std::size_t left,
                         const CopySharing* sharing = nullptr);
-  // Whether the receiver should time a message of this size, and tell with received() how long it took from being asked for
-  // until the end.
-  bool timesMessages(Protocol protocol, std::size_t whole) const {
-    return protocol == Protocol::kSimple && memory_ != nullptr && memory_->timesMessages(whole);
+  // Whether received() wants to hear of the next message, of this size, and how long it takes from being asked for until the end.
+  PeerMemory::Hears hearsOf(Protocol protocol, std::size_t whole) const {
+    if (protocol != Protocol::kSimple || memory_ == nullptr) return PeerMemory::Hears::kNothing;
+    return memory_->hearsOf(whole);
   }
-  void received(std::size_t whole, std::chrono::nanoseconds time);
+  void received(std::size_t whole, std::optional<std::chrono::nanoseconds> time);
 
  private:
   static constexpr std::size_t kMaxCopyBytes = std::size_t{1} << 20;
