@@ -133,8 +133,7 @@ DirectExchange::Way DirectExchange::chooseWay() {
   if (alwaysStaged_) return Way::kStaged;
   mayRead_ = suitsRead_ &&
              (adapts_ ? told().reads : choices_.readsBlock(blockBytes(work_), reduces(work_.function)));
-  // Work on mapped buffers has one way.
-  times_ = counts_ && unmappable_ && timedWays().times(blockBytes(work_));
+  times_ = counts_ && mayHaveTwoWays() && timedWays().times(blockBytes(work_));
   if (times_) begun_ = std::chrono::steady_clock::now();
   if (!unmappable_ || (mayRead_ && !unreadable_)) return Way::kMapped;
   if (!isRooted(work_.function)) return Way::kStaged;
@@ -142,6 +141,9 @@ DirectExchange::Way DirectExchange::chooseWay() {
   if (adapts_) asks = ++told().unasked % kRetryInterval == 0 || asks;
   return asks ? Way::kMapped : Way::kStaged;
 }
+
+// Work on mapped buffers has one way only. Whether this work's buffers can be mapped is not known yet.
+bool DirectExchange::mayHaveTwoWays() { return unmappable_ || timedWays().used(blockBytes(work_)); }
 
 void DirectExchange::begin(Way way) {
   way_ = way;
@@ -292,7 +294,8 @@ bool DirectExchange::meet() {
                        });
 }
 
-// Throws if the other rank called another operation. Not every rank posts a staged one.
+// Throws if the other rank called another operation. This rank's own call is not looked up in its descriptor, as not every rank posts a
+// staged operation.
 void DirectExchange::compare(int rank, const transport::PostedCall& theirs) const {
   const bool batched = way_ == Way::kBatched;
   const transport::PostedCall& mine = batched ? meeting_.of(meeting_.rank()).call : call_;

@@ -92,6 +92,7 @@ class DirectExchange {
   transport::WaysBySize& timedWays();
   // Whether all ranks see what each posts.
   bool allSee() const { return way_ != Way::kStaged || !isRooted(work_.function); }
+  bool mayHaveTwoWays();
   void noteTime();
   bool post();
   bool meet();

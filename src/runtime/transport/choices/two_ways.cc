@@ -5,6 +5,7 @@
 namespace xylem::transport {
 
 std::optional<WayChange> TwoWays::took(bool second, std::optional<Time> time) {
+  used_ = true;
   if (second != this->second()) return {};
   if (time) return tookTime(*time);
   if (!trying_ && untilTrial_ > 1) --untilTrial_;

@@ -42,6 +42,8 @@ class TwoWays {
   explicit TwoWays(bool second = false) : usual_(second) {}
 
   bool second() const { return usual_ != trying_; }
+  // Whether any operation has come.
+  bool used() const { return used_; }
   // Whether the time of the next operation is needed.
   bool times() const { return trying_ || counted_ == 0 || untilTrial_ <= kTimed; }
   // An operation in one of the ways has taken this long, if it was timed. It does not count if it began before the way changed. Returns
@@ -68,6 +70,7 @@ class TwoWays {
   static constexpr double kClearlyFaster = 1.15;
 
   bool usual_;
+  bool used_ = false;
   bool trying_ = false;
   bool promising_ = false;  // the last trial was faster
   int tries_ = 0;
@@ -92,6 +95,7 @@ class WaysBySize {
     return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes / kLeast)) - 1, kSizes - 1);
   }
   bool second(std::uint64_t bytes) const { return ways_[indexOf(bytes)].second(); }
+  bool used(std::uint64_t bytes) const { return ways_[indexOf(bytes)].used(); }
   bool times(std::uint64_t bytes) const { return ways_[indexOf(bytes)].times(); }
   // Data of this size has taken this long in one of the ways, if it was timed. Sizes of one power of two are compared by their times per byte. A
   // change, if there is one, has the times of the power of two.
