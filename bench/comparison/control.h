@@ -33,7 +33,7 @@ struct Command {
     kJoin,      // joins with `id`
     kPrepare,   // allocates buffers of `bytes` bytes with this rank's input; 0: frees them
     kRun,       // runs the warm-ups, then the iterations, whose times the reply has
-    kRunApart,  // runs the iterations, each after a barrier
+    kRunApart,  // runs the iterations, each after a barrier, if `together` from the same instant on
     kCheck,     // runs once, and counts wrong elements
     kQuit,
   };
@@ -43,6 +43,7 @@ struct Command {
   std::uint32_t iterations = 0;
   std::uint32_t warmUps = 0;
   std::uint32_t pipelined = 0;  // waits once, after all iterations
+  std::uint32_t together = 0;
   std::array<char, kIdBytes> id{};
 };
 

@@ -141,6 +141,7 @@ double ProcessContender::measure(const Case& c, unsigned iterations, unsigned wa
 std::optional<double> ProcessContender::measureApart(const Case& c, unsigned iterations) {
   Command command;
   command.kind = Command::kRunApart;
+  command.together = options_.together;
   command.operation = c.operation;
   command.bytes = c.bytes;
   command.iterations = iterations;

@@ -17,8 +17,7 @@ namespace xylem::bench {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::int64_t kStartEvery = 8000;   // nanoseconds
-constexpr std::int64_t kStartMargin = 1000;  // a rank that leaves the barrier this much later is in time
+constexpr std::int64_t kStartEvery = 8000;  // nanoseconds
 
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -29,9 +28,10 @@ std::int64_t now() {
 // Waits for the instant at which the other ranks begin, too, and returns it. Ranks leave a barrier one after
 // another, by as much as a small operation takes: who leaves first depends on the library, and a root that does
 // so is ahead. So each rank, right after a barrier, waits for the next full kStartEvery of the clock, which is one
-// for all processes of a machine. Now and then ranks take different ones; a median does not see that.
+// for all processes of a machine. If one passes while they leave, ranks take different ones: a median does not see
+// that, as they leave within a fraction of kStartEvery if each has a core.
 std::int64_t commonStart() {
-  const std::int64_t start = ((now() + kStartMargin) / kStartEvery + 1) * kStartEvery;
+  const std::int64_t start = (now() / kStartEvery + 1) * kStartEvery;
   while (now() < start) {
   }
   return start;
@@ -103,12 +103,12 @@ class Rank {
     engine_.barrier();
   }
 
-  // Ranks come to each iteration at the same time, and nothing of one overlaps with the next.
+  // Nothing of an iteration overlaps with the next one.
   std::int64_t runApart(const Case& c, const Command& command) {
     std::vector<std::int64_t> times;
     for (std::uint32_t i = 0; i < command.iterations; ++i) {
       engine_.barrier();
-      const std::int64_t begin = commonStart();
+      const std::int64_t begin = command.together != 0 ? commonStart() : now();
       engine_.repeat(c, in_.get(), out_.get(), 1, false);
       times.push_back(now() - begin);
     }

@@ -183,6 +183,7 @@ std::unique_ptr<Contender> start(const Entry& entry, const Place& place) {
   options.hasResults = entry.role != Role::kLimit;
   options.pipelined = place.pipelined;
   options.ownCores = !place.cores.empty();
+  options.together = options.ownCores && place.shape.kind == Shape::kOneHost;
   options.folder = place.folder;
   return std::make_unique<ProcessContender>(entry.name, entry.role, options, [&](const std::string& socket) {
     return launchOf(entry.name, place, socket);

@@ -45,13 +45,13 @@ inline void copyTwoWords(std::byte* out, const std::byte* in, std::size_t bytes)
 // processor has fast ones. They write whole lines without fetching them first.
 void copyMuchToCore(std::byte* out, const std::byte* in, std::size_t bytes);
 inline void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes) {
-  if (bytes - 8 <= 8) return copyTwoWords(out, in, bytes);
+  if (bytes >= 8 && bytes <= 16) return copyTwoWords(out, in, bytes);
   copyMuchToCore(out, in, bytes);
 }
 // Copies from memory whose lines are in the cache of another core, which has just written them.
 void copyMuchFromCore(std::byte* out, const std::byte* in, std::size_t bytes);
 inline void copyFromCore(std::byte* out, const std::byte* in, std::size_t bytes) {
-  if (bytes - 8 <= 8) return copyTwoWords(out, in, bytes);
+  if (bytes >= 8 && bytes <= 16) return copyTwoWords(out, in, bytes);
   copyMuchFromCore(out, in, bytes);
 }
 // Writes past the caches where the processor can: the memory need not be read first, and the caches keep what

@@ -17,7 +17,7 @@
 //
 // All ranks take the same way, because they choose it from the calls, from what all of them have posted, and
 // from their count of operations alone. Whether data of some size is staged or read is found out while running
-// (TwoWays): one rank times its operations and tells in what it posts which way the next one of that size takes. If staged data goes
+// (TwoWays): one rank times some of its operations and tells in what it posts which way the next one of that size takes. If staged data goes
 // one way (Broadcast, Reduce), not all ranks see what that rank posts; now and then such an operation begins with a meeting of all.
 // Every element is combined in the order of the ranks, by one rank only or by all alike.
 
@@ -123,9 +123,9 @@ class DirectExchange {
   bool mayRead_ = false;             // `work_` is read, if buffers cannot be mapped
   bool adapts_ = false;              // one rank decides how the next work of this size goes
   std::size_t kind_ = 0;             // kindOf(work_)
-  int teller_ = 0;                   // the rank that times `work_` and tells the others, if it adapts
-  bool counts_ = false;              // this rank does, as long as the work goes one way
-  bool times_ = false;               // and times it, now
+  int teller_ = 0;                   // the rank whose TwoWays hears of `work_`, and that tells the others, if it adapts
+  bool counts_ = false;              // this rank's TwoWays hears of `work_`
+  bool times_ = false;               // and of its time
   bool unmappable_ = false;          // some buffer was, in the last operation for which that mattered
   bool unreadable_ = false;          // some rank cannot read another one's memory
   std::uint64_t stagedUnasked_ = 0;  // operations that were staged for that without asking again

@@ -85,7 +85,7 @@ class StagedExchange {
   void write(Meeting& meeting);
   // Fetches the lines that this rank writes next, or that `rank` may have written already, of little data that goes one way.
   void fetchNextToWrite(Meeting& meeting) const {
-    eachNextLine([&](std::size_t at) { prefetchToWrite(meeting.nextStaging(staging_) + at); });
+    if (writes_) eachNextLine([&](std::size_t at) { prefetchToWrite(meeting.nextStaging(staging_) + at); });
   }
   void fetchNextOf(int rank, const Meeting& meeting) const {
     eachNextLine([&](std::size_t at) { prefetchToRead(meeting.nextStagingOf(rank, staging_) + at); });
@@ -127,8 +127,9 @@ class StagedExchange {
   const DirectWork* work_ = nullptr;
   int rank_ = 0, ranks_ = 1;
   bool shares_ = false;  // each rank reduces its share
-  // This rank posts; it stages data of its own at first; it keeps some of it, where nothing is reduced.
-  bool posts_ = false, writes_ = false, keepsOwn_ = false;
+  bool posts_ = false;     // this rank does
+  bool writes_ = false;    // it stages data of its own, in the first stage of a piece
+  bool keepsOwn_ = false;  // it copies some of its data to its own output
   std::vector<int> awaited_;  // ranks
   transport::StagingKind staging_ = transport::StagingKind::kInline;
   std::size_t areas_ = 0;

@@ -49,8 +49,8 @@ class Transfer {
 
   TransferWork work_;
   std::size_t done_ = 0;  // bytes
-  Hears hears_ = Hears::kNothing;  // of the end, from which this receives
-  std::chrono::steady_clock::time_point begun_{};  // if it hears of the time
+  Hears hears_ = Hears::kNothing;                  // what the receiving end wants to hear
+  std::chrono::steady_clock::time_point begun_{};  // if that is the time
 };
 
 }  // namespace xylem::collectives

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <random>
+#include <thread>
 
 #include "runtime/comm/rank_threads.h"
 
@@ -205,6 +207,51 @@ TEST_P(RepeatedCalls, AreWhatEachOfThemIsAlone) {
 // Over the mailboxes, and over queues only.
 INSTANTIATE_TEST_SUITE_P(All, RepeatedCalls, ::testing::Values("0", "1"),
                          [](const auto& info) { return info.param[0] == '0' ? "Mailboxes" : "Queues"; });
+
+// Looks at a number once it may.
+struct Look {
+  std::atomic<bool> may{false};
+  const int* number = nullptr;
+  int seen = -1;
+};
+
+void lookAt(void* data) {
+  Look& look = *static_cast<Look*>(data);
+  while (!look.may) std::this_thread::yield();
+  look.seen = *look.number;
+}
+
+TEST(RepeatedGroups, WaitForWhatStandsBeforeThemInBothStreams) {
+  expectAllJoined(runRanks(2, [](int rank, ncclComm_t comm) {
+    cudaStream_t sends = nullptr, receives = nullptr;
+    ASSERT_EQ(cudaStreamCreate(&sends), cudaSuccess);
+    ASSERT_EQ(cudaStreamCreate(&receives), cudaSuccess);
+    int in = 0, out = -1;
+    const auto exchange = [&](int value, cudaStream_t stream) {
+      in = value;
+      CHECK_NCCL(ncclGroupStart());
+      CHECK_NCCL(ncclSend(&in, 1, ncclInt, 1 - rank, comm, sends));
+      CHECK_NCCL(ncclRecv(&out, 1, ncclInt, 1 - rank, comm, stream));
+      CHECK_NCCL(ncclGroupEnd());
+    };
+    constexpr int kTimes = 200;
+    for (int i = 0; i <= kTimes; ++i) {
+      ASSERT_NO_FATAL_FAILURE(exchange(i, sends));
+      ASSERT_EQ(cudaStreamSynchronize(sends), cudaSuccess);
+    }
+    Look look;
+    look.number = &out;
+    ASSERT_EQ(cudaLaunchHostFunc(receives, lookAt, &look), cudaSuccess);
+    ASSERT_NO_FATAL_FAILURE(exchange(2 * kTimes, receives));
+    look.may = true;
+    EXPECT_EQ(cudaStreamSynchronize(sends), cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(receives), cudaSuccess);
+    EXPECT_EQ(look.seen, kTimes);
+    EXPECT_EQ(out, 2 * kTimes);
+    EXPECT_EQ(cudaStreamDestroy(sends), cudaSuccess);
+    EXPECT_EQ(cudaStreamDestroy(receives), cudaSuccess);
+  }));
+}
 
 }  // namespace
 }  // namespace xylem::comm

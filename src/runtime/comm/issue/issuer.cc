@@ -37,7 +37,7 @@ bool areSmallTransfers(std::span<const CommOperation> operations) {
   if (operations.size() > kMaxTransfers) return false;
   std::size_t bytes = 0;
   for (const CommOperation& operation : operations) {
-    if (!isPointToPoint(operation.function) || operation.stream != operations.front().stream) return false;
+    if (!isPointToPoint(operation.function)) return false;
     bytes += bytesOf(operation);
   }
   return bytes <= kMaxTransferBytes;
@@ -253,7 +253,7 @@ void Issuer::launch(std::span<const CommOperation> operations) {
   launches_.askNowAndThen();
   if (gpu_) return launchOnGpu(operations);
   launches_.throwIfFailed();
-  const bool isFirst = comesFirst(*operations.front().stream);
+  const bool isFirst = comesFirst(operations);
   const bool isKept = works_.again(operations);
   const GroupBytes bytes = isKept ? works_.bytes() : makeWork(operations);
   const CallEvents events = tellProfiler(operations);
@@ -265,10 +265,13 @@ void Issuer::launch(std::span<const CommOperation> operations) {
   keepWork(operations, bytes);
 }
 
-// Whether nothing stands before operations of this stream. Once earlier launches are over, their writes are visible here, whatever thread
+// Whether nothing stands before the operations, in one stream. Once earlier launches are over, their writes are visible here, whatever thread
 // ran them. A thread that enqueues into the stream from now on does so beside this call, which has not returned, and so has no order with it.
-bool Issuer::comesFirst(const device::Stream& stream) const {
-  return !checked_ && launches_.idle() && !stream.pending();
+bool Issuer::comesFirst(std::span<const CommOperation> operations) const {
+  const device::Stream* const stream = operations.front().stream;
+  return !checked_ && launches_.idle() && !stream->pending() &&
+         std::all_of(operations.begin(), operations.end(),
+                     [stream](const CommOperation& operation) { return operation.stream == stream; });
 }
 
 // Whether the operations are so small that the call may take time for them.

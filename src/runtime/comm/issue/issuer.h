@@ -74,7 +74,7 @@ class Issuer {
   void addToGraph(std::span<const CommOperation> operations, std::uint64_t capture);
   void awaitConnections(std::span<const CommOperation> operations);
   const TransferPart* notAgreedOn(std::span<const TransferPart> parts);
-  bool comesFirst(const device::Stream& stream) const;
+  bool comesFirst(std::span<const CommOperation> operations) const;
   bool isSmall(std::span<const CommOperation> operations) const;
   void keepWork(std::span<const CommOperation> operations, const GroupBytes& bytes);
   GroupBytes makeWork(std::span<const CommOperation> operations);

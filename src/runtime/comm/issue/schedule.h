@@ -39,8 +39,8 @@ bool isExchange(const CommOperation& operation, int collectives, const Schedulin
 // An operation as the planner splits it over channels: in elements.
 tuning::SplitTask taskOf(const CommOperation& operation, const ChosenAlgorithm& chosen);
 
-// For a group that does not go over the mailboxes alone. Not an std::optional: a processor reads one of those that was just
-// written only when all writes before it are done, also those that wait for another core's cache lines.
+// For a group that does not go over the mailboxes alone. Not an std::optional: its two parts are written one by one, and a processor that
+// reads both at once waits until all writes before are done, also those that wait for another core's cache lines.
 constexpr std::size_t kNotExchanged = std::numeric_limits<std::size_t>::max();
 
 // Throws ncclInvalidUsage for sends to oneself without a receive of the same size, and for such receives.

@@ -41,7 +41,7 @@ std::uint32_t MessageWays::received(std::uint64_t bytes, bool read, std::optiona
     times = timed_.times(bytes);
     tells_ = kTold | (timed_.second(bytes) ? tells_ | bit : tells_ & ~bit);
   }
-  if (times != this->times(bytes)) untimed_ ^= bit;
+  untimed_ = times ? untimed_ & ~bit : untimed_ | bit;
   busy_.clear(std::memory_order_release);
   if (change && tell_) tell_(bothWays ? "messages to and from" : "messages from", *change);
   return tells_;

@@ -8,7 +8,8 @@ std::optional<WayChange> TwoWays::took(bool second, std::optional<Time> time) {
   used_ = true;
   if (second != this->second()) return {};
   if (time) return tookTime(*time);
-  if (!trying_ && untilTrial_ > 1) --untilTrial_;
+  // Enough operations are left to be timed.
+  if (!trying_ && untilTrial_ > kTimed) --untilTrial_;
   return {};
 }
 

@@ -11,7 +11,7 @@
 // trial goes on while times become clearly shorter, for four to eight operations: what has not been done for a while
 // is slow at first, in the kernel and in the caches. The least time counts, as whatever disturbs an operation makes it longer. The
 // other way is taken for good if it was clearly faster in two trials, one soon after the other. So noise changes nothing.
-// Only trials and the operations just before one are timed, as to read the clock twice takes a tenth of the shortest operations.
+// Only trials and the operations just before one are timed, as to read the clock twice takes a tenth of the shortest operations or more.
 //
 // Programs make few operations that take long, and little makes those slow at first. So their trials come sooner: an operation that takes
 // clearly longer is the last one, but for the first two, as a message in two pieces is two operations.

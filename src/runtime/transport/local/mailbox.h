@@ -100,7 +100,7 @@ struct PostedCall {
   std::int32_t root = 0;
   std::array<std::byte, 8> factor{};  // this rank's factor of a pre-multiplied sum
 
-  // Whether the same operation was called with it. Each rank has flags of its own but kScaled.
+  // Whether both are calls of the same operation. Each rank has flags of its own, all but kScaled.
   bool isSame(const PostedCall& other) const {
     const std::uint8_t flagsThatDiffer = flags ^ other.flags;
     return count == other.count && function == other.function && type == other.type && op == other.op &&
