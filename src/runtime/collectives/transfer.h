@@ -49,8 +49,8 @@ class Transfer {
 
   TransferWork work_;
   std::size_t done_ = 0;  // bytes
-  Hears hears_ = Hears::kNothing;                  // what the receiving end wants to hear
-  std::chrono::steady_clock::time_point begun_{};  // if that is the time
+  Hears hears_ = Hears::kNothing;                  // the wish of the receiving end
+  std::chrono::steady_clock::time_point begun_{};  // if it wishes to hear the time
 };
 
 }  // namespace xylem::collectives
