@@ -4,6 +4,7 @@
 // digits), kList (comma-separated), kSecret (text that is not shown). The range holds for integers. "-2" is
 // NCCL's "not set" for tri-state variables. No include guard: settings.h and settings.cc each expand it
 // their own way.
+// clang-format off: it would break strings
 
 // The version of NCCL whose rules the planner follows.
 X(kNccl, "XYLEM_NCCL", kText, 0, 0, "2.30.7", "the version of NCCL that is planned for, such as 2.27.7")
