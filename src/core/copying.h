@@ -28,6 +28,7 @@ inline void prefetchToRead(const void* line) {
   asm volatile("prefetcht0 %0" : : "m"(*static_cast<const std::byte*>(line)));
 #else
   __builtin_prefetch(line);
+  asm volatile("" : : "r"(line));
 #endif
 }
 
