@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "core/per_thread.h"
+#include "runtime/api/boundary.h"
+#include "runtime/api/group_members.h"
 #include "runtime/comm/issue/group.h"
 #include "runtime/cuda_api/capture.h"
 #include "runtime/cuda_api/cuda_error.h"
@@ -70,6 +72,22 @@ void CapturedCalls::endGroup() {
   std::vector<Batch> batches;
   batches.swap(batches_);
   for (Batch& batch : batches) makeNode(std::move(batch));
+}
+
+void submitOrCapture(ncclComm& handle, cuda_api::CudaStream& stream, const comm::CommOperation& operation,
+                     const char* function) {
+  if (stream.captured() || comm::groupDepth() > 0) {
+    CapturedCalls& captured = CapturedCalls::ofThread();
+    const bool any = stream.captured() || !captured.empty();
+    if (any && GroupMembers::ofThread().uses(handle) && captured.has(handle) != stream.captured())
+      throw Error(
+          ResultCode::kInvalidUsage,
+          "{}: the calls of a group on one communicator are all on streams that are captured, or none",
+          function);
+    if (stream.captured()) return captured.add(handle, stream, operation);
+  }
+  inCall(function, [&] { stream.order(); });
+  comm::submit(*handle.impl, operation);
 }
 
 }  // namespace xylem::api

@@ -38,4 +38,8 @@ class CapturedCalls {
   std::vector<Batch> batches_;  // of the open group: one per communicator, by its first call
 };
 
+// Hands an operation on a host device to its group, or to the graph into which its stream is captured. The communicator is in use.
+void submitOrCapture(ncclComm& handle, cuda_api::CudaStream& stream, const comm::CommOperation& operation,
+                     const char* function);
+
 }  // namespace xylem::api

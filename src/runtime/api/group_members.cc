@@ -3,12 +3,8 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/per_thread.h"
-#include "runtime/comm/issue/group.h"
 
 namespace xylem::api {
-
-GroupMembers& GroupMembers::ofThread() { return perThread<GroupMembers>(); }
 
 void GroupMembers::check(const ncclComm& handle, GroupCall call, const char* function) {
   if (comm::groupDepth() == 0) return;

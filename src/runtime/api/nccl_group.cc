@@ -5,6 +5,7 @@
 #include "runtime/api/config.h"
 #include "runtime/api/group_members.h"
 #include "runtime/api/one_sided_calls.h"
+#include "runtime/api/repeated_groups.h"
 
 using namespace xylem;
 using namespace xylem::api;
@@ -30,15 +31,22 @@ struct AtEnd {
 }  // namespace
 
 ncclResult_t pncclGroupStart(void) {
-  return guard([] { comm::groupStart(); });
+  return guard([] {
+    if (comm::groupDepth() == 0)
+      RepeatedGroups::ofThread().begin();
+    else
+      RepeatedGroups::stop();
+    comm::groupStart();
+  });
 }
 XYLEM_PROFILED(GroupStart);
 
 ncclResult_t pncclGroupEnd(void) {
   return guard([] {
+    if (RepeatedGroups::launches()) return ncclSuccess;
     requireGroup("ncclGroupEnd");
     const AtEnd atEnd;
-    const bool goesOn = comm::groupEnd();
+    const bool goesOn = comm::groupEnd(RepeatedGroups::ofThread().toFill());
     if (comm::groupDepth() == 0) {
       CapturedCalls::ofThread().endGroup();
       OneSidedCalls::ofThread().endGroup();
@@ -52,6 +60,7 @@ ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t* simInfo) {
   return guard([&] {
     requireGroup("ncclGroupSimulateEnd");
     if (simInfo != nullptr) checkSimInfo(*simInfo, "ncclGroupSimulateEnd");
+    RepeatedGroups::stop();
     const AtEnd atEnd;
     const float microseconds = comm::groupSimulateEnd();
     if (simInfo != nullptr) simInfo->estimatedTime = microseconds;

@@ -1,7 +1,8 @@
 // The part of nccl.h that moves data, and the reductions that programs make.
 //
-// Each call becomes a DataCall, which `issue` checks, translates and hands to its group, or to the graph into
-// which its stream is captured. All-to-all, gather and scatter are groups of sends and receives.
+// Each call becomes a DataCall. If it repeats one of the thread's last groups (repeated_groups.h), that is all; otherwise `issue` checks
+// it, translates it and hands it to its group, or to the graph into which its stream is captured. All-to-all, gather and scatter are
+// groups of sends and receives.
 
 #include <array>
 #include <cstddef>
@@ -12,8 +13,10 @@
 #include "runtime/api/boundary.h"
 #include "runtime/api/captured_calls.h"
 #include "runtime/api/comm_handle.h"
+#include "runtime/api/data_call.h"
 #include "runtime/api/group_members.h"
 #include "runtime/api/raw_value.h"
+#include "runtime/api/repeated_groups.h"
 #include "runtime/comm/issue/gpu_executor.h"
 #include "runtime/comm/issue/operation.h"
 #include "runtime/comm/issue/user_ops.h"
@@ -22,20 +25,6 @@ using namespace xylem;
 using namespace xylem::api;
 
 namespace {
-
-// A call as the program made it.
-struct DataCall {
-  const char* name;
-  Function function;
-  const void* send;
-  void* receive;
-  std::size_t count;
-  const ncclDataType_t& type;
-  int op = ncclSum;
-  int peer = 0;
-  const char* peerName = nullptr;  // of the parameter: `root` or `peer`; null if the call has none
-  cudaStream_t stream = nullptr;
-};
 
 void checkBuffers(const DataCall& call, DataType type, int rank, int ranks) {
   const Function function = call.function;
@@ -57,23 +46,6 @@ void checkBuffers(const DataCall& call, DataType type, int rank, int ranks) {
   checkApart({call.send, sendBytes}, {call.receive, receiveBytes}, offset, call.name);
 }
 
-// Hands an operation to its group, or to the graph into which its stream is captured.
-void submitOrCapture(ncclComm& handle, cuda_api::CudaStream& stream, const comm::CommOperation& operation,
-                     const char* function) {
-  if (stream.captured() || comm::groupDepth() > 0) {
-    CapturedCalls& captured = CapturedCalls::ofThread();
-    const bool any = stream.captured() || !captured.empty();
-    if (any && GroupMembers::ofThread().uses(handle) && captured.has(handle) != stream.captured())
-      throw Error(
-          ResultCode::kInvalidUsage,
-          "{}: the calls of a group on one communicator are all on streams that are captured, or none",
-          function);
-    if (stream.captured()) return captured.add(handle, stream, operation);
-  }
-  inCall(function, [&] { stream.order(); });
-  comm::submit(*handle.impl, operation);
-}
-
 // On a GPU: buffers are where the GPU reaches them, and the stream is one of the driver.
 void takeStream(const comm::GpuExecutor& executor, const DataCall& call, comm::CommOperation& operation) {
   const gpu::GpuContext& gpu = executor.gpu();
@@ -93,43 +65,51 @@ void takeStream(const comm::GpuExecutor& executor, const DataCall& call, comm::C
     check(call.receive, "recvbuff");
 }
 
-ncclResult_t issue(ncclComm_t comm, const DataCall& call) {
+// Checks a call and translates it, all but its stream.
+comm::CommOperation checkedOperation(comm::Communicator& communicator, const DataCall& call) {
+  const DataType type = readType(call.type, call.name);
+  if (call.peerName != nullptr) checkRank(call.peer, communicator.ranks(), call.name, call.peerName);
+  checkBuffers(call, type, communicator.rank(), communicator.ranks());
+  comm::CommOperation operation{.function = call.function,
+                                .send = static_cast<const std::byte*>(call.send),
+                                .receive = static_cast<std::byte*>(call.receive),
+                                .count = call.count,
+                                .type = type,
+                                .peer = call.peer};
+  if (call.op != ncclSum)
+    operation.reduction = inCall(call.name, [&] { return communicator.userOps().resolve(call.op, type); });
+  return operation;
+}
+
+void submit(ncclComm& handle, const DataCall& call) {
+  comm::Communicator& communicator = *handle.impl;
+  comm::CommOperation operation = checkedOperation(communicator, call);
+  if (comm::GpuExecutor* const executor = communicator.gpu()) {
+    const gpu::EnteredDevice entered(executor->gpu());
+    operation.stream = &executor->tasks();
+    takeStream(*executor, call, operation);
+    comm::submit(communicator, operation);
+  } else {
+    cuda_api::CudaStream& stream = readStream(call.stream, communicator.device(), call.name);
+    operation.stream = &stream.queue();
+    RepeatedGroups& repeated = RepeatedGroups::ofThread();
+    const bool isAlone = comm::groupDepth() == 0;
+    if (!isAlone) repeated.note(call);
+    submitOrCapture(handle, stream, operation, call.name);
+    if (isAlone && !stream.captured() && communicator.lastWork() != 0) repeated.keep(call, operation);
+  }
+}
+
+ncclResult_t issue(const DataCall& call) {
   return guardInGroup([&] {
-    GroupMembers* group = comm::groupDepth() > 0 ? &GroupMembers::ofThread() : nullptr;
-    const bool goesOn = group != nullptr && group->goesOn(comm, GroupCall::kOperation);
-    if (goesOn) group = nullptr;
-    CommUse use(comm, call.name, goesOn);
-    requireReady(*use, call.name);
-    comm::Communicator& communicator = *use->impl;
-    const DataType type = readType(call.type, call.name);
-    if (call.peerName != nullptr) checkRank(call.peer, communicator.ranks(), call.name, call.peerName);
-    checkBuffers(call, type, communicator.rank(), communicator.ranks());
-    comm::GpuExecutor* const executor = communicator.gpu();
-    cuda_api::CudaStream* const stream =
-        executor != nullptr ? nullptr : &readStream(call.stream, communicator.device(), call.name);
-    comm::CommOperation operation{.function = call.function,
-                                  .send = static_cast<const std::byte*>(call.send),
-                                  .receive = static_cast<std::byte*>(call.receive),
-                                  .count = call.count,
-                                  .type = type,
-                                  .peer = call.peer,
-                                  .stream = stream == nullptr ? &executor->tasks() : &stream->queue()};
-    if (call.op != ncclSum)
-      operation.reduction = inCall(call.name, [&] { return communicator.userOps().resolve(call.op, type); });
-    std::optional<gpu::EnteredDevice> entered;
-    if (executor != nullptr) {
-      entered.emplace(executor->gpu());
-      takeStream(*executor, call, operation);
-    }
-    if (group != nullptr) group->check(*use, GroupCall::kOperation, call.name);
-    if (stream == nullptr)
-      comm::submit(communicator, operation);
-    else
-      submitOrCapture(*use, *stream, operation, call.name);
-    if (group != nullptr) group->add(use);
-    return !communicator.config().blocking && communicator.state() == comm::CommState::kInProgress
-               ? ncclInProgress
-               : ncclSuccess;
+    if (comm::groupDepth() == 0 ? RepeatedGroups::ofThread().launches(call) : RepeatedGroups::counts(call))
+      return ncclSuccess;
+    bool isUnderWay = false;
+    GroupMembers::addCall(call.comm, call.name, [&](ncclComm& handle) {
+      submit(handle, call);
+      isUnderWay = !handle.impl->config().blocking && handle.impl->state() == comm::CommState::kInProgress;
+    });
+    return isUnderWay ? ncclInProgress : ncclSuccess;
   });
 }
 
@@ -137,58 +117,58 @@ ncclResult_t issue(ncclComm_t comm, const DataCall& call) {
 
 ncclResult_t pncclReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                          ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
-  return issue(comm, {"ncclReduce", Function::kReduce, sendbuff, recvbuff, count, datatype, rawValue(op),
-                      root, "root", stream});
+  return issue({"ncclReduce", Function::kReduce, sendbuff, recvbuff, count, datatype, rawValue(op), root,
+                "root", comm, stream});
 }
 XYLEM_PROFILED(Reduce);
 
 ncclResult_t pncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
                         cudaStream_t stream) {
   return issue(
-      comm, {"ncclBcast", Function::kBroadcast, buff, buff, count, datatype, ncclSum, root, "root", stream});
+      {"ncclBcast", Function::kBroadcast, buff, buff, count, datatype, ncclSum, root, "root", comm, stream});
 }
 XYLEM_PROFILED(Bcast);
 
 ncclResult_t pncclBroadcast(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                             int root, ncclComm_t comm, cudaStream_t stream) {
-  return issue(comm, {"ncclBroadcast", Function::kBroadcast, sendbuff, recvbuff, count, datatype, ncclSum,
-                      root, "root", stream});
+  return issue({"ncclBroadcast", Function::kBroadcast, sendbuff, recvbuff, count, datatype, ncclSum, root,
+                "root", comm, stream});
 }
 XYLEM_PROFILED(Broadcast);
 
 ncclResult_t pncclAllReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                             ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  return issue(comm, {"ncclAllReduce", Function::kAllReduce, sendbuff, recvbuff, count, datatype,
-                      rawValue(op), 0, nullptr, stream});
+  return issue({"ncclAllReduce", Function::kAllReduce, sendbuff, recvbuff, count, datatype, rawValue(op), 0,
+                nullptr, comm, stream});
 }
 XYLEM_PROFILED(AllReduce);
 
 ncclResult_t pncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
                                 ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                                 cudaStream_t stream) {
-  return issue(comm, {"ncclReduceScatter", Function::kReduceScatter, sendbuff, recvbuff, recvcount, datatype,
-                      rawValue(op), 0, nullptr, stream});
+  return issue({"ncclReduceScatter", Function::kReduceScatter, sendbuff, recvbuff, recvcount, datatype,
+                rawValue(op), 0, nullptr, comm, stream});
 }
 XYLEM_PROFILED(ReduceScatter);
 
 ncclResult_t pncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, ncclDataType_t datatype,
                             ncclComm_t comm, cudaStream_t stream) {
-  return issue(comm, {"ncclAllGather", Function::kAllGather, sendbuff, recvbuff, sendcount, datatype, ncclSum,
-                      0, nullptr, stream});
+  return issue({"ncclAllGather", Function::kAllGather, sendbuff, recvbuff, sendcount, datatype, ncclSum, 0,
+                nullptr, comm, stream});
 }
 XYLEM_PROFILED(AllGather);
 
 ncclResult_t pncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
                        cudaStream_t stream) {
   return issue(
-      comm, {"ncclSend", Function::kSend, sendbuff, nullptr, count, datatype, ncclSum, peer, "peer", stream});
+      {"ncclSend", Function::kSend, sendbuff, nullptr, count, datatype, ncclSum, peer, "peer", comm, stream});
 }
 XYLEM_PROFILED(Send);
 
 ncclResult_t pncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
                        cudaStream_t stream) {
   return issue(
-      comm, {"ncclRecv", Function::kRecv, nullptr, recvbuff, count, datatype, ncclSum, peer, "peer", stream});
+      {"ncclRecv", Function::kRecv, nullptr, recvbuff, count, datatype, ncclSum, peer, "peer", comm, stream});
 }
 XYLEM_PROFILED(Recv);
 
@@ -284,13 +264,14 @@ ncclResult_t pncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count, n
   constexpr const char* kName = "ncclAlltoAll";
   return guardInGroup([&] {
     if (isOneOperation(comm, kName))
-      return issue(comm, {.name = kName,
-                          .function = Function::kAlltoAll,
-                          .send = sendbuff,
-                          .receive = recvbuff,
-                          .count = count,
-                          .type = datatype,
-                          .stream = stream});
+      return issue({.name = kName,
+                    .function = Function::kAlltoAll,
+                    .send = sendbuff,
+                    .receive = recvbuff,
+                    .count = count,
+                    .type = datatype,
+                    .comm = comm,
+                    .stream = stream});
     return exchange({kName, sendbuff, recvbuff, count, datatype, 0, comm, stream}, true, true,
                     [](const Exchange& call) {
                       for (int peer = 0; peer < call.ranks; ++peer) {

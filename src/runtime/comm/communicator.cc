@@ -253,12 +253,14 @@ bool Communicator::prepare(std::span<const CommOperation> operations) {
   return state() != CommState::kReady || !joined_ || joined_->issuer().prepare(operations);
 }
 
-void Communicator::launch(std::span<const CommOperation> operations) {
+void Communicator::launch(std::span<const CommOperation> operations, std::uint64_t again) {
   if (const CommState now = state(); now != CommState::kReady)
     requireReady(now, name(operations.front().function));
   if (!joined_) throw *failure();
-  joined_->issuer().launch(operations);
+  joined_->issuer().launch(operations, again);
 }
+
+std::uint64_t Communicator::lastWork() const { return joined_ ? joined_->issuer().lastWork() : 0; }
 
 bool Communicator::allToAllAtOnce() const { return joined_ && joined_->issuer().exchanges(); }
 

@@ -144,8 +144,10 @@ class Communicator {
   // Before launch(): goes on with connecting what the operations need, without waiting. False if it is not all there.
   bool prepare(std::span<const CommOperation> operations);
   // Enqueues the operations as one launch. Throws the error that broke the communicator, or ncclInvalidUsage
-  // if it is not ready. One thread at a time.
-  void launch(std::span<const CommOperation> operations);
+  // if it is not ready. One thread at a time. `again`: lastWork() after such a launch in the same buffers.
+  void launch(std::span<const CommOperation> operations, std::uint64_t again = 0);
+  // Stands for the work of the last launch while that is at hand for another one; otherwise 0.
+  std::uint64_t lastWork() const;
   // Whether an all-to-all is one operation here rather than sends and receives.
   bool allToAllAtOnce() const;
   // The planner's estimate for the operations, in microseconds.

@@ -76,24 +76,26 @@ class BriefSpin {
   explicit BriefSpin(bool spins) : spins_(spins) {}
 
   // Calls `step` until it returns true; gives up after about half a microsecond, and the time that the other
-  // ranks may need for `bytes` of data. Returns whether it returned true.
+  // ranks may need for `bytes` of data. Returns whether it returned true. The processor's pause takes as long as a few
+  // steps, so that a rank which waits for a moment only is late by half of one: the first times there is none.
   template <typename Step>
   bool finishes(std::size_t bytes, Step&& step) {
     const bool waits = spins_ && ++skipped_ >= patience_;
     if (waits) skipped_ = 0;
-    for (std::size_t tries = waits ? kTries + bytes / kBytesPerTry : 1; tries > 0; --tries) {
+    const std::size_t tries = waits ? kTries + bytes / kBytesPerTry : 1;
+    for (std::size_t tried = 0; tried < tries; ++tried) {
+      if (tried > kBusyTries) pauseProcessor();
       if (step()) {
         patience_ = 1;
         return true;
       }
-      pauseProcessor();
     }
     if (waits) patience_ = 2 * patience_ < kMaxPatience ? 2 * patience_ : kMaxPatience;
     return false;
   }
 
  private:
-  static constexpr std::size_t kTries = 32, kBytesPerTry = 256;
+  static constexpr std::size_t kTries = 32, kBytesPerTry = 256, kBusyTries = 8;
   static constexpr int kMaxPatience = 64;
 
   const bool spins_;

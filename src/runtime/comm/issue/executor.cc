@@ -56,17 +56,12 @@ Progress Executor::stepQueues(WorkItem& item, ItemObserver* observer) {
   return Progress::kDone;
 }
 
-void Executor::start(WorkItem& item, TransferPath& path, ItemObserver* observer) {
-  if (started_ || !isReady(item, path)) return;
+// In checked mode once it is known that the transfer fits that of its peer.
+void Executor::startConnected(WorkItem& item, TransferPath& path, ItemObserver* observer) {
+  if (item.checked && !compareTransfer(*item.checked, path.work, path.connection->peer(), told_)) return;
   if (isObserved(item, observer)) observer->started(item);
   transfer_.start(path.work);
   started_ = true;
-}
-
-// Whether the transfer has its queue and, in checked mode, fits that of its peer.
-bool Executor::isReady(const WorkItem& item, TransferPath& path) {
-  if (!path.connect()) return false;
-  return !item.checked || compareTransfer(*item.checked, path.work, path.connection->peer(), told_);
 }
 
 void Executor::readScalar(const WorkItem& item, collectives::Reduction& reduction) {

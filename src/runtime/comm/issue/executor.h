@@ -26,8 +26,10 @@ class Executor {
   // Starts the item, unless it has started, and goes on as far as possible without waiting. An item that
   // waits for its connection has not started. `observer`: null if there is none.
   device::Progress step(WorkItem& item, ItemObserver* observer);
-  // Starts a send or receive whose connection is there, and moves nothing yet.
-  void start(WorkItem& item, TransferPath& path, ItemObserver* observer);
+  // Starts a send or receive, if its connection is there and it has not started, and moves nothing yet.
+  void start(WorkItem& item, TransferPath& path, ItemObserver* observer) {
+    if (!started_ && path.connect()) startConnected(item, path, observer);
+  }
   // After kWouldBlock: the rank that has to act first, or kNobody.
   int waitsFor(const WorkItem& item) const;
   // Forgets the item that it was given last.
@@ -36,7 +38,7 @@ class Executor {
  private:
   // Programs and transfers. Not inlined, so that small exchanges need no stack for them.
   [[gnu::noinline]] device::Progress stepQueues(WorkItem& item, ItemObserver* observer);
-  bool isReady(const WorkItem& item, TransferPath& path);
+  void startConnected(WorkItem& item, TransferPath& path, ItemObserver* observer);
   void startPrograms(const WorkItem& item, ProgramPath& path);
   static void readScalar(const WorkItem& item, collectives::Reduction& reduction);
   device::Progress stepPrograms(const ProgramPath& path);

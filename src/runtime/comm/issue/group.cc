@@ -96,6 +96,15 @@ void prepareTogether(Group& g) {
   }
 }
 
+// The memory of the operations goes to the other side, too, so that neither allocates.
+void give(Batch& batch, LaunchedGroup& launched) {
+  Communicator& communicator = *batch.communicator;
+  if (!communicator.config().blocking) return;
+  launched.communicator = &communicator;
+  launched.operations.swap(batch.operations);
+  launched.work = communicator.lastWork();
+}
+
 // Drops what the group has gathered when it ends, also if it fails.
 class Ending {
  public:
@@ -124,7 +133,12 @@ void failGroup(const Error& error) {
   if (openGroups > 0 && !g.failure) g.failure = error;
 }
 
-bool groupEnd() {
+void launchAgain(LaunchedGroup& group) {
+  group.communicator->launch(group.operations, group.work);
+  group.work = group.communicator->lastWork();
+}
+
+bool groupEnd(LaunchedGroup* launched) {
   Group& g = leave("ncclGroupEnd");
   if (openGroups > 0) return false;
   const Ending ending(g);
@@ -132,6 +146,7 @@ bool groupEnd() {
   const bool continues = runJobs(g.jobs);
   prepareTogether(g);
   for (std::size_t i = 0; i < g.used; ++i) g.batches[i].communicator->launch(g.batches[i].operations);
+  if (launched != nullptr && g.used == 1) give(g.batches.front(), *launched);
   return continues;
 }
 

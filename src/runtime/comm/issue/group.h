@@ -7,7 +7,9 @@
 //   submit(communicator, receiveFromPrevious);
 //   groupEnd();                                  // one launch per communicator
 
+#include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "core/per_thread.h"
 #include "runtime/comm/communicator.h"
@@ -19,11 +21,22 @@ namespace xylem::comm {
 inline XYLEM_THREAD_LOCAL int openGroups = 0;
 inline int groupDepth() { return openGroups; }
 
+// What a group of one communicator that blocks has launched, to be launched again.
+struct LaunchedGroup {
+  Communicator* communicator = nullptr;  // null: there was no such group
+  std::vector<CommOperation> operations;
+  std::uint64_t work = 0;  // of the launch, as from Communicator::lastWork()
+};
+
 void groupStart();
 // Ends the innermost group; if it is the outermost, does everything that was asked for. Throws the first
 // error of the group, after dropping the rest. Returns true if work goes on in the background, on
-// communicators that do not block.
-bool groupEnd();
+// communicators that do not block. `launched`: unless null, what the outermost group launched, once it has.
+bool groupEnd(LaunchedGroup* launched = nullptr);
+// Ends an open group that has nothing in it.
+inline void leaveEmptyGroup() { --openGroups; }
+// Outside of groups: launches the same operations in the same buffers.
+void launchAgain(LaunchedGroup& group);
 // Ends the innermost group without doing anything. Returns the predicted time of its operations in
 // microseconds (ncclGroupSimulateEnd).
 float groupSimulateEnd();

@@ -249,12 +249,12 @@ void Issuer::addToGraph(std::span<const CommOperation> operations, std::uint64_t
   (*free)->watchReplays();
 }
 
-void Issuer::launch(std::span<const CommOperation> operations) {
+void Issuer::launch(std::span<const CommOperation> operations, std::uint64_t again) {
   launches_.askNowAndThen();
   if (gpu_) return launchOnGpu(operations);
   launches_.throwIfFailed();
   const bool isFirst = comesFirst(operations);
-  const bool isKept = works_.again(operations);
+  const bool isKept = works_.again(operations, again);
   const GroupBytes bytes = isKept ? works_.bytes() : makeWork(operations);
   const CallEvents events = tellProfiler(operations);
   const bool begun = isFirst && (isKept || (isSmall(operations) && queuesAreReady(operations.front())));

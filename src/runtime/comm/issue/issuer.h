@@ -58,7 +58,10 @@ class Issuer {
   // On a GPU: goes on with connecting what the operations need, and returns whether all of it is there. launch() waits for it,
   // but only for the ranks of other threads.
   bool prepare(std::span<const CommOperation> operations);
-  void launch(std::span<const CommOperation> operations);
+  // `again`: lastWork() after a launch of the same operations in the same buffers.
+  void launch(std::span<const CommOperation> operations, std::uint64_t again = 0);
+  // Stands for the kept work of the last launch; 0: it is not kept.
+  std::uint64_t lastWork() const { return works_.number(); }
   // Null on host devices.
   GpuExecutor* gpu() { return gpu_.get(); }
   // Whether all collectives are exchanges among the ranks of one host (mailboxes.h).

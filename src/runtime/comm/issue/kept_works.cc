@@ -12,12 +12,19 @@ bool isCall(const CommOperation& operation, const CallWords& call) {
 
 }  // namespace
 
-bool KeptWorks::again(std::span<const CommOperation> operations) {
+bool KeptWorks::again(std::span<const CommOperation> operations, std::uint64_t number) {
+  for (std::size_t i = 0; number != 0 && i < kMost; ++i) {
+    if (works_[i].number != number) continue;
+    now_ = i;
+    if (now().single.item == nullptr) now().work->restart([](WorkItem&) {});
+    return true;
+  }
   for (std::size_t tried = 0; tried < kMost; ++tried) {
     const std::size_t i = (now_ + tried) % kMost;
     Kept& kept = works_[i];
     if (!std::equal(operations.begin(), operations.end(), kept.calls.begin(), kept.calls.end(), isCall)) continue;
     now_ = i;
+    kept.number = ++last_;
     const auto change = [&](WorkItem& item) { item.rebind(operations[item.place]); };
     if (kept.single.item != nullptr)
       change(*kept.single.item);
@@ -36,11 +43,13 @@ void KeptWorks::keep(std::span<const CommOperation> operations, const GroupBytes
   for (const CommOperation& operation : operations) now().calls.push_back(pack(signatureOf(operation)));
   now().single = now().work->openSingle();
   now().bytes = bytes;
+  now().number = ++last_;
 }
 
 void KeptWorks::forget() {
   now().calls.clear();
   now().single = {};
+  now().number = 0;
 }
 
 // Stepping a single item instead of its work saves a tenth of a small collective's time.

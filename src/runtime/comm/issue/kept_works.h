@@ -2,7 +2,7 @@
 // The works of a communicator's last few small groups. Programs repeat their groups, and often take turns with a few of them: a group
 // that differs from an earlier one by its buffers only is that one's work in new buffers, and needs no planning.
 //
-//   if (!works.again(operations)) schedule(operations, scheduling, works.work());
+//   if (!works.again(operations, 0)) schedule(operations, scheduling, works.work());
 //   while (works.step(observer) != device::Progress::kDone) ...
 //   works.keep(operations, bytes);
 //
@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -28,8 +29,10 @@ struct GroupBytes {
 class KeptWorks {
  public:
   // Makes the kept work of such a group the current one, in the buffers of `operations`. False if there is none: then the current work is
-  // not kept, and the caller fills it.
-  bool again(std::span<const CommOperation> operations);
+  // not kept, and the caller fills it. `number`: of the work, if it is known to be that of these operations in these buffers.
+  bool again(std::span<const CommOperation> operations, std::uint64_t number);
+  // Of the current work and its buffers; 0: it is not kept.
+  std::uint64_t number() const { return now().number; }
   // Keeps the current work, which is done, unless some operation is scaled: the next one may have another scalar.
   void keep(std::span<const CommOperation> operations, const GroupBytes& bytes);
   void forget();
@@ -48,6 +51,7 @@ class KeptWorks {
     std::vector<CallWords> calls;  // of the group; none: it is not kept
     SingleItem single;             // of kept work that has one item only
     GroupBytes bytes;
+    std::uint64_t number = 0;
   };
   static constexpr std::size_t kMost = 4;
   Kept& now() { return works_[now_]; }
@@ -55,6 +59,7 @@ class KeptWorks {
 
   std::array<Kept, kMost> works_;
   std::size_t now_ = 0;
+  std::uint64_t last_ = 0;  // number that was given
 };
 
 }  // namespace xylem::comm

@@ -25,8 +25,8 @@ class SharedTicks {
   void stop() { calls_ = kShared; }
 
  private:
-  static constexpr unsigned kShared = 8;
-  static constexpr double kDense = 2000;  // nanoseconds
+  static constexpr unsigned kShared = 32;
+  static constexpr double kDense = 8000;  // nanoseconds
 
   static std::int64_t coarseClock() {
     timespec time{};

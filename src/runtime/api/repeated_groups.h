@@ -1,0 +1,111 @@
+#pragma once
+// Groups that repeat. A program often makes the same group in each of its steps, such as a send to one neighbour and a receive from the
+// other, or a call outside of groups, which is a group of its own. While an open group is like one of the last few of the thread, its calls are
+// only compared and counted, and its end launches the operations of that one again.
+//
+//   RepeatedGroups::ofThread().begin();             // an outermost ncclGroupStart
+//   if (RepeatedGroups::counts(call)) return;       // ncclSend in it; otherwise it adds the call to the group, and calls note()
+//   if (RepeatedGroups::launches()) return;         // ncclGroupEnd; otherwise it ends the group, and lets that fill toFill()
+//
+// All else that asks about the open group calls stop() first, which adds the counted calls to it. If one of them is wrong by then, as
+// another thread has aborted the communicator, the group's end says so.
+
+#include <array>
+#include <cstddef>
+#include <memory>
+
+#include "core/per_thread.h"
+#include "runtime/api/data_call.h"
+#include "runtime/comm/issue/group.h"
+#include "runtime/cuda_api/cuda_stream.h"
+
+namespace xylem::api {
+
+class RepeatedGroups {
+ public:
+  static RepeatedGroups& ofThread() { return perThread<RepeatedGroups>(); }
+
+  void begin() {
+    noted_ = counted_ = 0;
+    counting = this;
+  }
+  // Whether the call is the next one of a group that is known.
+  static bool counts(const DataCall& call) { return counting != nullptr && counting->countsNext(call); }
+  // Whether all calls were those of that group, whose operations are launched. Throws what the launch throws; the group is over then, too.
+  static bool launches() { return counting != nullptr && counting->launchesCounted(); }
+  static void stop() {
+    if (counting != nullptr) counting->addCounted();
+  }
+
+  // A call that is added to the open group.
+  void note(const DataCall& call) { note(call.comm, call.stream); }
+  // Where the end of the group puts what it launches; null if such a group is not repeated.
+  comm::LaunchedGroup* toFill() { return noted_ > 0 && alike_ ? &known_[now_].launched : nullptr; }
+
+  // Outside of groups: whether the call was made before, and is launched again.
+  bool launches(const DataCall& call) {
+    Known* const known = find(call, true);
+    cuda_api::CudaStream* const stream = known == nullptr ? nullptr : streamOfAll(*known);
+    if (stream != nullptr) launch(*known, *stream, call.name);
+    return stream != nullptr;
+  }
+  // A call that was launched as this operation.
+  void keep(const DataCall& call, const comm::CommOperation& operation);
+
+ private:
+  struct Known {
+    comm::LaunchedGroup launched;  // if it has a communicator
+    ncclComm_t comm = nullptr;     // of all calls
+    cudaStream_t stream = nullptr;
+    std::weak_ptr<const void> alive;  // expires with the communicator
+  };
+  static constexpr std::size_t kMost = 4;
+
+  // The known group that begins with the call. `alone`: and has no other one.
+  Known* find(const DataCall& call, bool alone) {
+    for (std::size_t tried = 0; tried < kMost; ++tried) {
+      const std::size_t i = (now_ + tried) % kMost;
+      Known& known = known_[i];
+      if (known.launched.communicator == nullptr || known.comm != call.comm || known.stream != call.stream ||
+          !isFrom(call, known.launched.operations.front()))
+        continue;
+      if (alone && known.launched.operations.size() > 1) continue;
+      now_ = i;
+      return &known;
+    }
+    return nullptr;
+  }
+  bool countsNext(const DataCall& call) {
+    if (counted_ == 0) {
+      if (find(call, false) == nullptr) counting = nullptr;
+    } else {
+      const Known& known = known_[now_];
+      const auto& operations = known.launched.operations;
+      if (counted_ == operations.size() || call.comm != known.comm || call.stream != known.stream ||
+          !isFrom(call, operations[counted_]))
+        addCounted();
+    }
+    if (counting == nullptr) return false;
+    ++counted_;
+    return true;
+  }
+  static cuda_api::CudaStream* streamOfAll(const Known& known);
+  static void launch(Known& known, cuda_api::CudaStream& stream, const char* function);
+  Known& replaceOne(ncclComm_t comm, cudaStream_t stream);
+  bool launchesCounted();
+  void addCounted();
+  void note(ncclComm_t comm, cudaStream_t stream);
+
+  // The thread's, while its open group is like a known one.
+  static XYLEM_THREAD_LOCAL RepeatedGroups* counting;
+
+  std::array<Known, kMost> known_;
+  std::size_t now_ = 0;  // the one that was found or replaced last
+  std::size_t counted_ = 0;
+  std::size_t noted_ = 0;  // calls of the open group
+  bool alike_ = true;      // they have one communicator and one stream
+};
+
+inline XYLEM_THREAD_LOCAL RepeatedGroups* RepeatedGroups::counting = nullptr;
+
+}  // namespace xylem::api
