@@ -30,7 +30,7 @@ class GroupMembers {
   // Created after the thread's use marks, and so destroyed before them, together with the uses of a group
   // that was never ended.
   GroupMembers() { UseMarks::ofThread(); }
-  // The calls that were only counted so far (repeated_groups.h) are members, too.
+  // Calls that were only counted until now (repeated_groups.h) become members first.
   static GroupMembers& ofThread() {
     RepeatedGroups::stop();
     return perThread<GroupMembers>();

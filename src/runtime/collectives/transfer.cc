@@ -12,39 +12,62 @@ namespace {
 // turn.
 constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
 
-}  // namespace
-
-// Moves the next bytes and returns their number: 0 if the queue is empty or full.
-std::size_t Transfer::move() {
-  const std::size_t left = work_.bytes - done_;
-  if (work_.to != nullptr) return work_.to->sendPiece(work_.protocol, work_.input + done_, left, work_.bytes);
-  if (work_.from != nullptr)
-    return work_.from->takePiece(work_.protocol, work_.output + done_, left, work_.shared);
-  static const SharedWork& alone = *new SharedWork;  // used until the program ends
-  const SharedWork& shared = work_.shared == nullptr ? alone : *work_.shared;
-  const std::size_t bytes = std::min(left, kTurnBytes * shared.threads());
-  shared.stretches(bytes, 1, [&](std::size_t begin, std::size_t end) {
-    copyPart(work_.output + done_ + begin, work_.input + done_ + begin, end - begin, work_.bytes);
-  });
-  return bytes;
+device::Progress progressAfter(std::size_t moved) {
+  return moved > 0 ? device::Progress::kAdvanced : device::Progress::kWouldBlock;
 }
 
+}  // namespace
+
 device::Progress Transfer::step() {
+  if (work_.to != nullptr) return send(*work_.to);
+  return work_.from != nullptr ? receive(*work_.from) : copy();
+}
+
+// Calls `move` with the number of bytes that are left, which returns how many it has moved, until it returns 0 or the turn is over.
+// Returns the bytes of all calls.
+template <typename Move>
+std::size_t Transfer::moveAll(Move&& move) {
   std::size_t moved = 0;
   while (done_ < work_.bytes && moved < kTurnBytes) {
-    const std::size_t bytes = move();
-    if (bytes == 0) {
-      if (work_.to != nullptr) work_.to->push();
-      break;
-    }
+    const std::size_t bytes = move(work_.bytes - done_);
+    if (bytes == 0) break;
     moved += bytes;
     done_ += bytes;
   }
-  if (done_ == work_.bytes && (work_.to == nullptr || work_.to->drained())) {
-    if (hears_ != Hears::kNothing) tellReceived();
-    return device::Progress::kDone;
-  }
-  return moved > 0 ? device::Progress::kAdvanced : device::Progress::kWouldBlock;
+  return moved;
+}
+
+device::Progress Transfer::send(transport::SendEnd& to) {
+  const std::size_t moved = moveAll([&](std::size_t left) {
+    const std::size_t bytes = to.sendPiece(work_.protocol, work_.input + done_, left, work_.bytes);
+    if (bytes == 0) to.push();
+    return bytes;
+  });
+  if (done_ == work_.bytes && to.drained()) return device::Progress::kDone;
+  return progressAfter(moved);
+}
+
+device::Progress Transfer::receive(transport::RecvEnd& from) {
+  const std::size_t moved = moveAll([&](std::size_t left) {
+    return from.takePiece(work_.protocol, work_.output + done_, left, work_.shared);
+  });
+  if (done_ < work_.bytes) return progressAfter(moved);
+  if (hears_ != Hears::kNothing) tellReceived();
+  return device::Progress::kDone;
+}
+
+// From this rank to itself.
+device::Progress Transfer::copy() {
+  static const SharedWork& alone = *new SharedWork;  // used until the program ends
+  const SharedWork& shared = work_.shared == nullptr ? alone : *work_.shared;
+  moveAll([&](std::size_t left) {
+    const std::size_t bytes = std::min(left, kTurnBytes * shared.threads());
+    shared.stretches(bytes, 1, [&](std::size_t begin, std::size_t end) {
+      copyPart(work_.output + done_ + begin, work_.input + done_ + begin, end - begin, work_.bytes);
+    });
+    return bytes;
+  });
+  return done_ == work_.bytes ? device::Progress::kDone : device::Progress::kAdvanced;
 }
 
 void Transfer::tellReceived() {

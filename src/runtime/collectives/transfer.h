@@ -44,7 +44,11 @@ class Transfer {
 
  private:
   using Hears = transport::PeerMemory::Hears;
-  std::size_t move();
+  template <typename Move>
+  std::size_t moveAll(Move&& move);
+  device::Progress send(transport::SendEnd& to);
+  device::Progress receive(transport::RecvEnd& from);
+  device::Progress copy();
   void tellReceived();
 
   TransferWork work_;

@@ -1,5 +1,5 @@
-// The calls of a group that repeats are only counted until its end. Whatever else a program does then, it sees what it would see with any
-// other group.
+// The calls of a group that repeats are only counted until its end. A program that goes on otherwise sees what it would see with any other
+// group.
 
 #include <gmock/gmock.h>
 

@@ -35,33 +35,34 @@ bool TransferPath::goOnConnecting() {
 Progress Executor::step(WorkItem& item, ItemObserver* observer) {
   if (auto* const exchange = std::get_if<ExchangePath>(&item.path))
     return stepExchange(item, *exchange, observer);
-  return stepQueues(item, observer);
+  if (auto* const transfer = std::get_if<TransferPath>(&item.path))
+    return stepTransfer(item, *transfer, observer);
+  return stepPrograms(item, *std::get_if<ProgramPath>(&item.path), observer);
 }
 
-Progress Executor::stepQueues(WorkItem& item, ItemObserver* observer) {
-  auto* const programs = std::get_if<ProgramPath>(&item.path);
-  auto* const transfer = std::get_if<TransferPath>(&item.path);
-  if (transfer != nullptr) {
-    if (!started_) start(item, *transfer, observer);
-    if (!started_) return Progress::kWouldBlock;
-  } else if (!started_) {
-    if (isObserved(item, observer)) observer->started(item);
-    startPrograms(item, *programs);
-    started_ = true;
-  }
-  const Progress progress = transfer != nullptr ? transfer_.step() : stepPrograms(*programs);
-  if (progress != Progress::kDone) return progress;
+Progress Executor::stepTransfer(WorkItem& item, TransferPath& path, ItemObserver* observer) {
+  start(item, path, observer);
+  if (!started_) return Progress::kWouldBlock;
+  const Progress progress = transfer_.step();
+  return progress == Progress::kDone ? end(item, observer) : progress;
+}
+
+Progress Executor::end(WorkItem& item, ItemObserver* observer) {
   started_ = false;
   if (isObserved(item, observer)) observer->ended(item);
   return Progress::kDone;
 }
 
-// In checked mode once it is known that the transfer fits that of its peer.
 void Executor::startConnected(WorkItem& item, TransferPath& path, ItemObserver* observer) {
-  if (item.checked && !compareTransfer(*item.checked, path.work, path.connection->peer(), told_)) return;
+  if (item.checked && !fitsThatOfPeer(item, path)) return;
   if (isObserved(item, observer)) observer->started(item);
   transfer_.start(path.work);
   started_ = true;
+}
+
+// In checked mode. False while that is not known.
+bool Executor::fitsThatOfPeer(const WorkItem& item, TransferPath& path) {
+  return compareTransfer(*item.checked, path.work, path.connection->peer(), told_);
 }
 
 void Executor::readScalar(const WorkItem& item, collectives::Reduction& reduction) {
@@ -103,7 +104,12 @@ void Executor::startNextOfBatch(const ExchangePath& path) {
   path.mailboxes->exchange().start(path.batch->works[nextOfBatch_++]);
 }
 
-Progress Executor::stepPrograms(const ProgramPath& path) {
+Progress Executor::stepPrograms(WorkItem& item, ProgramPath& path, ItemObserver* observer) {
+  if (!started_) {
+    if (isObserved(item, observer)) observer->started(item);
+    startPrograms(item, path);
+    started_ = true;
+  }
   bool advanced = false, all = true;
   for (std::size_t i = 0; i < path.all().size(); ++i) {
     if (done_[i]) continue;
@@ -112,7 +118,7 @@ Progress Executor::stepPrograms(const ProgramPath& path) {
     done_[i] = progress == Progress::kDone;
     all = all && done_[i];
   }
-  if (all) return Progress::kDone;
+  if (all) return end(item, observer);
   return advanced ? Progress::kAdvanced : Progress::kWouldBlock;
 }
 
@@ -124,10 +130,7 @@ Progress Executor::stepExchange(WorkItem& item, ExchangePath& path, ItemObserver
   }
   const Progress progress =
       path.batch == nullptr ? progressOf(path.mailboxes->exchange().step()) : stepBatch(path);
-  if (progress != Progress::kDone) return progress;
-  started_ = false;
-  if (isObserved(item, observer)) observer->ended(item);
-  return Progress::kDone;
+  return progress == Progress::kDone ? end(item, observer) : progress;
 }
 
 // An exchange of a batch may be declined, by all ranks alike: then its collectives follow each other.

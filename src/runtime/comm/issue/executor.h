@@ -36,12 +36,14 @@ class Executor {
   void reset() { started_ = false; }
 
  private:
-  // Programs and transfers. Not inlined, so that small exchanges need no stack for them.
-  [[gnu::noinline]] device::Progress stepQueues(WorkItem& item, ItemObserver* observer);
+  // Not inlined, so that small exchanges and transfers need no stack for what they have not.
+  [[gnu::noinline]] device::Progress stepPrograms(WorkItem& item, ProgramPath& path, ItemObserver* observer);
+  [[gnu::noinline]] bool fitsThatOfPeer(const WorkItem& item, TransferPath& path);
+  device::Progress stepTransfer(WorkItem& item, TransferPath& path, ItemObserver* observer);
+  device::Progress end(WorkItem& item, ItemObserver* observer);
   void startConnected(WorkItem& item, TransferPath& path, ItemObserver* observer);
   void startPrograms(const WorkItem& item, ProgramPath& path);
   static void readScalar(const WorkItem& item, collectives::Reduction& reduction);
-  device::Progress stepPrograms(const ProgramPath& path);
   device::Progress stepExchange(WorkItem& item, ExchangePath& path, ItemObserver* observer);
   device::Progress stepBatch(ExchangePath& path);
   bool startExchange(const WorkItem& item, ExchangePath& path);

@@ -21,7 +21,7 @@ namespace xylem::comm {
 inline XYLEM_THREAD_LOCAL int openGroups = 0;
 inline int groupDepth() { return openGroups; }
 
-// What a group of one communicator that blocks has launched, to be launched again.
+// The launch of a group of one communicator that blocks, to be made again.
 struct LaunchedGroup {
   Communicator* communicator = nullptr;  // null: there was no such group
   std::vector<CommOperation> operations;

@@ -269,9 +269,9 @@ void Issuer::launch(std::span<const CommOperation> operations, std::uint64_t aga
 // ran them. A thread that enqueues into the stream from now on does so beside this call, which has not returned, and so has no order with it.
 bool Issuer::comesFirst(std::span<const CommOperation> operations) const {
   const device::Stream* const stream = operations.front().stream;
-  return !checked_ && launches_.idle() && !stream->pending() &&
-         std::all_of(operations.begin(), operations.end(),
-                     [stream](const CommOperation& operation) { return operation.stream == stream; });
+  for (const CommOperation& operation : operations)
+    if (operation.stream != stream) return false;
+  return !checked_ && launches_.idle() && !stream->pending();
 }
 
 // Whether the operations are so small that the call may take time for them.

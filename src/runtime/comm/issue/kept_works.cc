@@ -22,7 +22,8 @@ bool KeptWorks::again(std::span<const CommOperation> operations, std::uint64_t n
   for (std::size_t tried = 0; tried < kMost; ++tried) {
     const std::size_t i = (now_ + tried) % kMost;
     Kept& kept = works_[i];
-    if (!std::equal(operations.begin(), operations.end(), kept.calls.begin(), kept.calls.end(), isCall)) continue;
+    if (!std::equal(operations.begin(), operations.end(), kept.calls.begin(), kept.calls.end(), isCall))
+      continue;
     now_ = i;
     kept.number = ++last_;
     const auto change = [&](WorkItem& item) { item.rebind(operations[item.place]); };

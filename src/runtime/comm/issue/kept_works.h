@@ -31,7 +31,7 @@ class KeptWorks {
   // Makes the kept work of such a group the current one, in the buffers of `operations`. False if there is none: then the current work is
   // not kept, and the caller fills it. `number`: of the work, if it is known to be that of these operations in these buffers.
   bool again(std::span<const CommOperation> operations, std::uint64_t number);
-  // Of the current work and its buffers; 0: it is not kept.
+  // Stands for the current work and its buffers; 0: it is not kept.
   std::uint64_t number() const { return now().number; }
   // Keeps the current work, which is done, unless some operation is scaled: the next one may have another scalar.
   void keep(std::span<const CommOperation> operations, const GroupBytes& bytes);

@@ -43,7 +43,8 @@ struct Issued {
 
 // `kState`: kIssued, or kDone for calls that are done at once.
 template <CallState kState>
-void write(RawRecord& entry, const Issued& issued, const CommOperation& operation) {
+[[gnu::always_inline]] inline void write(RawRecord& entry, const Issued& issued,
+                                         const CommOperation& operation) {
   const RecordSeal sealing(entry, issued.number);
   const std::uint64_t then = kState == CallState::kDone ? issued.when : 0;
   for (std::size_t i = 0; i < issued.call.size(); ++i) put(entry.call[i], issued.call[i]);
@@ -109,7 +110,8 @@ void FlightRecorder::joined() noexcept {
 }
 
 template <typename CallOf>
-void FlightRecorder::writeDone(std::span<const CommOperation> operations, CallOf&& callOf, std::uint64_t path) {
+void FlightRecorder::writeDone(std::span<const CommOperation> operations, CallOf&& callOf,
+                               std::uint64_t path) {
   const std::uint64_t launch = launches_++, now = ticks_.now();
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const std::uint64_t number = calls_++;
@@ -120,12 +122,14 @@ void FlightRecorder::writeDone(std::span<const CommOperation> operations, CallOf
 }
 
 void FlightRecorder::addDone(std::span<const CommOperation> operations, std::uint64_t path) {
-  writeDone(operations, [&](std::size_t i) { return pack(signatureOf(operations[i])); }, path);
+  writeDone(
+      operations, [&](std::size_t i) { return pack(signatureOf(operations[i])); }, path);
 }
 
 void FlightRecorder::addDone(std::span<const CommOperation> operations, std::span<const CallWords> calls,
                              std::uint64_t path) {
-  writeDone(operations, [&](std::size_t i) -> const CallWords& { return calls[i]; }, path);
+  writeDone(
+      operations, [&](std::size_t i) -> const CallWords& { return calls[i]; }, path);
 }
 
 void LaunchRecorder::begin(FlightRecorder& recorder) {

@@ -62,7 +62,12 @@ bool SendEnd::shareSimple(const std::byte* data, std::size_t bytes) {
 std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::size_t left,
                                std::size_t whole) {
   if (!hasSpace()) return 0;
-  if (sharesPieces(protocol) && left >= kMinSharedBytes) {
+  const std::size_t step = std::min(left, stepBytes(protocol));
+  if (protocol != Protocol::kSimple) {
+    put(protocol, data, step);
+    return step;
+  }
+  if (sharesPieces() && left >= kMinSharedBytes) {
     const std::size_t bytes = std::min(left, kMaxPieceBytes);
     StepNote note;
     note.bytes = static_cast<std::uint32_t>(bytes);
@@ -73,11 +78,13 @@ std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::si
       return bytes;
     }
   }
-  const std::size_t bytes = std::min(left, stepBytes(protocol));
-  [[maybe_unused]] const bool sent =
-      sharesPieces(protocol) ? send(protocol, data, bytes) : share(protocol, data, bytes);
-  assert(sent);
-  return bytes;
+  if (sharesPieces()) {
+    put(protocol, data, step);
+  } else {
+    [[maybe_unused]] const bool sent = share(protocol, data, step);
+    assert(sent);
+  }
+  return step;
 }
 
 }  // namespace xylem::transport

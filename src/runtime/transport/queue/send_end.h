@@ -51,12 +51,7 @@ class SendEnd {
   bool send(Protocol protocol, const std::byte* data, std::size_t bytes) {
     assert(bytes <= stepBytes(protocol));
     if (!hasSpace()) return false;
-    if (inSlots(protocol)) {
-      if (bytes > 0) copyToCore(slot(), data, bytes);
-      publish({.region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = label_});
-    } else {
-      pack(protocol, data, bytes);
-    }
+    put(protocol, data, bytes);
     return true;
   }
   // Like send(), but if the peer can read `data` in place, only a note with its address is sent. The data
@@ -101,6 +96,12 @@ class SendEnd {
   // Loads the reader's counter and updates what follows from it.
   void refresh();
   void pushOn();
+  // Into the next slot, which is free.
+  void put(Protocol protocol, const std::byte* data, std::size_t bytes) {
+    if (!inSlots(protocol)) return pack(protocol, data, bytes);
+    if (bytes > 0) copyToCore(slot(), data, bytes);
+    publish({.region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = label_});
+  }
   void publish(const StepNote& note) {
     queue_.control->notes[step_ % kQueueSteps] = note;
     queue_.control->tail.store(++step_, std::memory_order_release);
@@ -113,9 +114,8 @@ class SendEnd {
       packLl128(queue_.ll128 + step_ % kQueueSteps * ll128SlotBytes_, ll128Flag(step_), data, bytes);
     ++step_;
   }
-  bool sharesPieces(Protocol protocol) const {
-    return protocol == Protocol::kSimple && memory_ != nullptr && pump_ == nullptr;
-  }
+  // Of messages that go by Simple.
+  bool sharesPieces() const { return memory_ != nullptr && pump_ == nullptr; }
   void publishShared(const StepNote& note) {
     publish(note);
     sharedUpTo_ = step_;
