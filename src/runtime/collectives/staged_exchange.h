@@ -50,8 +50,8 @@ constexpr bool isFasterStaged(Function function, std::size_t bytes, int ranks, b
                               std::size_t most) {
   // Meeting costs the most if ranks have to take turns on a core.
   constexpr std::size_t kMaxReadOversubscribed = std::size_t{32} << 10;
-  // If the data goes one way, a rank that only posts never waits.
-  const std::size_t mostNow = isRooted(function) ? 2 * most : most;
+  // If the data goes one way, a rank that only posts never waits, and there are many areas of this size (StagingKind::kMany).
+  const std::size_t mostNow = isRooted(function) ? 4 * most : most;
   return readsAtMost(oversubscribed ? std::max(kMaxReadOversubscribed, mostNow) : mostNow, function, bytes,
                      ranks);
 }

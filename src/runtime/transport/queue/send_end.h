@@ -114,7 +114,7 @@ class SendEnd {
       packLl128(queue_.ll128 + step_ % kQueueSteps * ll128SlotBytes_, ll128Flag(step_), data, bytes);
     ++step_;
   }
-  // Of messages that go by Simple.
+  // Whether the pieces of messages that go by Simple are shared, if they are long enough.
   bool sharesPieces() const { return memory_ != nullptr && pump_ == nullptr; }
   void publishShared(const StepNote& note) {
     publish(note);
