@@ -33,7 +33,7 @@ struct AtEnd {
 ncclResult_t pncclGroupStart(void) {
   return guard([] {
     if (comm::groupDepth() == 0)
-      RepeatedGroups::ofThread().begin();
+      RepeatedGroups::begin();
     else
       RepeatedGroups::stop();
     comm::groupStart();
@@ -46,7 +46,7 @@ ncclResult_t pncclGroupEnd(void) {
     if (RepeatedGroups::launches()) return ncclSuccess;
     requireGroup("ncclGroupEnd");
     const AtEnd atEnd;
-    const bool goesOn = comm::groupEnd(RepeatedGroups::ofThread().toFill());
+    const bool goesOn = comm::groupEnd(RepeatedGroups::toFill());
     if (comm::groupDepth() == 0) {
       CapturedCalls::ofThread().endGroup();
       OneSidedCalls::ofThread().endGroup();

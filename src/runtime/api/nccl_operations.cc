@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstddef>
-#include <optional>
 
 #include "nccl.h"
 #include "runtime/api/arguments.h"
@@ -86,23 +85,23 @@ void submit(ncclComm& handle, const DataCall& call) {
   comm::CommOperation operation = checkedOperation(communicator, call);
   if (comm::GpuExecutor* const executor = communicator.gpu()) {
     const gpu::EnteredDevice entered(executor->gpu());
+    RepeatedGroups::noteOther();
     operation.stream = &executor->tasks();
     takeStream(*executor, call, operation);
     comm::submit(communicator, operation);
   } else {
     cuda_api::CudaStream& stream = readStream(call.stream, communicator.device(), call.name);
     operation.stream = &stream.queue();
-    RepeatedGroups& repeated = RepeatedGroups::ofThread();
     const bool isAlone = comm::groupDepth() == 0;
-    if (!isAlone) repeated.note(call);
+    if (!isAlone) RepeatedGroups::note(call);
     submitOrCapture(handle, stream, operation, call.name);
-    if (isAlone && !stream.captured() && communicator.lastWork() != 0) repeated.keep(call, operation);
+    if (isAlone && !stream.captured() && communicator.lastWork() != 0) RepeatedGroups::keep(call, operation);
   }
 }
 
 ncclResult_t issue(const DataCall& call) {
   return guardInGroup([&] {
-    if (comm::groupDepth() == 0 ? RepeatedGroups::ofThread().launches(call) : RepeatedGroups::counts(call))
+    if (comm::groupDepth() == 0 ? RepeatedGroups::repeats(call) : RepeatedGroups::counts(call))
       return ncclSuccess;
     bool isUnderWay = false;
     GroupMembers::addCall(call.comm, call.name, [&](ncclComm& handle) {

@@ -22,19 +22,15 @@ RepeatedGroups::Known& RepeatedGroups::replaceOne(ncclComm_t comm, cudaStream_t 
 }
 
 void RepeatedGroups::note(ncclComm_t comm, cudaStream_t stream) {
-  if (noted_++ == 0) {
-    replaceOne(comm, stream);
-    alike_ = true;
-  }
+  if (noted_++ == 0) replaceOne(comm, stream);
   alike_ = alike_ && comm == known_[now_].comm && stream == known_[now_].stream;
 }
 
-void RepeatedGroups::keep(const DataCall& call, const comm::CommOperation& operation) {
+void RepeatedGroups::keepAlone(const DataCall& call, const comm::CommOperation& operation) {
   comm::LaunchedGroup& launched = replaceOne(call.comm, call.stream).launched;
-  comm::Communicator& communicator = *call.comm->impl;
-  launched.communicator = &communicator;
   launched.operations.assign(1, operation);
-  launched.work = communicator.lastWork();
+  launched.communicator = call.comm->impl.get();
+  launched.work = launched.communicator->lastWork();
 }
 
 // Null if communicator or stream are others than before, or the stream is captured now.
@@ -56,7 +52,7 @@ void RepeatedGroups::launch(Known& known, cuda_api::CudaStream& stream, const ch
 bool RepeatedGroups::launchesCounted() {
   constexpr const char* kName = "ncclGroupEnd";
   Known& known = known_[now_];
-  const bool areAll = counted_ > 0 && counted_ == known.launched.operations.size();
+  const bool areAll = counted_ > 0 && counted_ == known.launched.operations.size() && !comm::groupHasFailed();
   cuda_api::CudaStream* const stream = areAll ? streamOfAll(known) : nullptr;
   if (stream == nullptr) {
     addCounted();
@@ -73,8 +69,11 @@ void RepeatedGroups::addCounted() {
   const Known& known = known_[now_];
   for (std::size_t i = 0; i < counted_; ++i) {
     comm::CommOperation operation = known.launched.operations[i];
-    const std::string function = std::string("nccl") + name(operation.function);
     try {
+      const std::string function = std::string("nccl") + name(operation.function);
+      // What has its address now may be another one.
+      if (known.alive.expired())
+        throw Error(ResultCode::kInvalidArgument, "{}: comm was destroyed before the group ended", function);
       GroupMembers::addCall(known.comm, function.c_str(), [&](ncclComm& handle) {
         // A stream that was made since may have the handle of one that was destroyed.
         cuda_api::CudaStream& stream = readStream(known.stream, handle.impl->device(), function.c_str());

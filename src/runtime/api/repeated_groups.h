@@ -3,12 +3,13 @@
 // other, or a call outside of groups, which is a group of its own. While an open group is like one of the last few of the thread, its calls are
 // only compared and counted, and its end launches the operations of that one again.
 //
-//   RepeatedGroups::ofThread().begin();             // an outermost ncclGroupStart
+//   RepeatedGroups::begin();                        // an outermost ncclGroupStart
 //   if (RepeatedGroups::counts(call)) return;       // ncclSend in it; otherwise it adds the call to the group, and calls note()
 //   if (RepeatedGroups::launches()) return;         // ncclGroupEnd; otherwise it ends the group, and lets that fill toFill()
+//   if (RepeatedGroups::repeats(call)) return;      // a call outside of groups; otherwise it launches the call, and calls keep()
 //
-// All else that asks about the open group calls stop() first, which adds the counted calls to it. If one of them is wrong by then, as
-// another thread has aborted the communicator, the group's end says so.
+// All else that asks about the open group calls stop() first, which adds the counted calls to it. What is wrong with them by then, as
+// another thread has aborted the communicator, the group's end says. It is also then that a stream is captured, or not.
 
 #include <array>
 #include <cstddef>
@@ -23,11 +24,13 @@ namespace xylem::api {
 
 class RepeatedGroups {
  public:
-  static RepeatedGroups& ofThread() { return perThread<RepeatedGroups>(); }
+  ~RepeatedGroups() {
+    counting = nullptr;
+    isOver = true;
+  }
 
-  void begin() {
-    noted_ = counted_ = 0;
-    counting = this;
+  static void begin() {
+    if (!isOver) ofThread().count();
   }
   // Whether the call is the next one of a group that is known.
   static bool counts(const DataCall& call) { return counting != nullptr && counting->countsNext(call); }
@@ -38,19 +41,22 @@ class RepeatedGroups {
   }
 
   // A call that is added to the open group.
-  void note(const DataCall& call) { note(call.comm, call.stream); }
+  static void note(const DataCall& call) {
+    if (!isOver) ofThread().note(call.comm, call.stream);
+  }
+  // The same, of one whose like is not repeated.
+  static void noteOther() {
+    if (!isOver) ofThread().alike_ = false;
+  }
   // Where the end of the group puts what it launches; null if such a group is not repeated.
-  comm::LaunchedGroup* toFill() { return noted_ > 0 && alike_ ? &known_[now_].launched : nullptr; }
+  static comm::LaunchedGroup* toFill() { return isOver ? nullptr : ofThread().launchedByOpen(); }
 
   // Outside of groups: whether the call was made before, and is launched again.
-  bool launches(const DataCall& call) {
-    Known* const known = find(call, true);
-    cuda_api::CudaStream* const stream = known == nullptr ? nullptr : streamOfAll(*known);
-    if (stream != nullptr) launch(*known, *stream, call.name);
-    return stream != nullptr;
-  }
+  static bool repeats(const DataCall& call) { return !isOver && ofThread().launchesAlone(call); }
   // A call that was launched as this operation.
-  void keep(const DataCall& call, const comm::CommOperation& operation);
+  static void keep(const DataCall& call, const comm::CommOperation& operation) {
+    if (!isOver) ofThread().keepAlone(call, operation);
+  }
 
  private:
   struct Known {
@@ -61,13 +67,19 @@ class RepeatedGroups {
   };
   static constexpr std::size_t kMost = 4;
 
+  static RepeatedGroups& ofThread() { return perThread<RepeatedGroups>(); }
+  void count() {
+    noted_ = counted_ = 0;
+    alike_ = true;
+    counting = this;
+  }
   // The known group that begins with the call. `alone`: and has no other one.
   Known* find(const DataCall& call, bool alone) {
     for (std::size_t tried = 0; tried < kMost; ++tried) {
       const std::size_t i = (now_ + tried) % kMost;
       Known& known = known_[i];
       if (known.launched.communicator == nullptr || known.comm != call.comm || known.stream != call.stream ||
-          !isFrom(call, known.launched.operations.front()))
+          !isFrom(call, known.launched.operations.front()) || known.alive.expired())
         continue;
       if (alone && known.launched.operations.size() > 1) continue;
       now_ = i;
@@ -89,6 +101,14 @@ class RepeatedGroups {
     ++counted_;
     return true;
   }
+  bool launchesAlone(const DataCall& call) {
+    Known* const known = find(call, true);
+    cuda_api::CudaStream* const stream = known == nullptr ? nullptr : streamOfAll(*known);
+    if (stream != nullptr) launch(*known, *stream, call.name);
+    return stream != nullptr;
+  }
+  comm::LaunchedGroup* launchedByOpen() { return noted_ > 0 && alike_ ? &known_[now_].launched : nullptr; }
+  void keepAlone(const DataCall& call, const comm::CommOperation& operation);
   static cuda_api::CudaStream* streamOfAll(const Known& known);
   static void launch(Known& known, cuda_api::CudaStream& stream, const char* function);
   Known& replaceOne(ncclComm_t comm, cudaStream_t stream);
@@ -98,6 +118,8 @@ class RepeatedGroups {
 
   // The thread's, while its open group is like a known one.
   static XYLEM_THREAD_LOCAL RepeatedGroups* counting;
+  // The thread ends, and what it has kept is gone: destructors may still make calls.
+  static XYLEM_THREAD_LOCAL bool isOver;
 
   std::array<Known, kMost> known_;
   std::size_t now_ = 0;  // the one that was found or replaced last
@@ -107,5 +129,6 @@ class RepeatedGroups {
 };
 
 inline XYLEM_THREAD_LOCAL RepeatedGroups* RepeatedGroups::counting = nullptr;
+inline XYLEM_THREAD_LOCAL bool RepeatedGroups::isOver = false;
 
 }  // namespace xylem::api

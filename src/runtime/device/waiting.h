@@ -84,7 +84,7 @@ class BriefSpin {
     if (waits) skipped_ = 0;
     const std::size_t tries = waits ? kTries + bytes / kBytesPerTry : 1;
     for (std::size_t tried = 0; tried < tries; ++tried) {
-      if (tried > kBusyTries) pauseProcessor();
+      if (tried >= kBusyTries) pauseProcessor();
       if (step()) {
         patience_ = 1;
         return true;

@@ -145,6 +145,30 @@ TEST_F(RepeatedGroups, FailAsAWhole) {
   });
 }
 
+// Also if the call is of another kind, which the group does not collect.
+TEST_F(RepeatedGroups, FailWithAnyOfTheirCalls) {
+  onBoth([](Pair& pair, int rank, ncclComm_t comm) {
+    for (const bool first : {true, false}) {
+      const auto fail = [&](bool now) {
+        if (now)
+          EXPECT_EQ(ncclGather(&pair.in, nullptr, 1, ncclInt32, rank, comm, pair.stream),
+                    ncclInvalidArgument);
+      };
+      CHECK_NCCL(ncclGroupStart());
+      fail(first);
+      CHECK_NCCL(pair.send(pair.in));
+      CHECK_NCCL(pair.receive(pair.out));
+      fail(!first);
+      EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument);
+      EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("recvbuff"));
+      CHECK_CUDA(cudaStreamSynchronize(pair.stream));
+      EXPECT_EQ(pair.out, -1);
+      pair.exchange(pair.otherIn, pair.otherOut);
+      pair.repeat();
+    }
+  });
+}
+
 TEST_F(RepeatedGroups, AreOfOneKind) {
   onBoth([](Pair& pair, int, ncclComm_t comm) {
     CHECK_NCCL(ncclGroupStart());
@@ -273,6 +297,32 @@ TEST_F(RepeatedGroups, AreCallsOutsideOfGroupsToo) {
     }
     EXPECT_EQ(ncclAllReduce(in.data(), nullptr, 2, ncclInt32, ncclSum, comm, pair.stream),
               ncclInvalidArgument);
+  });
+}
+
+// Objects of a thread end in any order, and some make a last call then.
+TEST_F(RepeatedGroups, AreForgottenBeforeTheThreadEnds) {
+  struct Last {
+    std::function<void()> call;
+    ~Last() {
+      if (call) call();
+    }
+  };
+  runRanks(2, [](int rank, ncclComm_t comm) {
+    int in = 1 + rank, out = -1;
+    std::thread([&] {
+      static thread_local Last last;
+      cudaSetDevice(rank);
+      const auto reduce = [&] {
+        out = -1;
+        EXPECT_EQ(ncclAllReduce(&in, &out, 1, ncclInt32, ncclSum, comm, nullptr), ncclSuccess);
+        EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+        EXPECT_EQ(out, 3);
+      };
+      last.call = reduce;
+      for (int i = 0; i < 5; ++i) reduce();
+    }).join();
+    EXPECT_EQ(out, 3);
   });
 }
 

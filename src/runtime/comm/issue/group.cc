@@ -99,7 +99,6 @@ void prepareTogether(Group& g) {
 // The memory of the operations goes to the other side, too, so that neither allocates.
 void give(Batch& batch, LaunchedGroup& launched) {
   Communicator& communicator = *batch.communicator;
-  if (!communicator.config().blocking) return;
   launched.communicator = &communicator;
   launched.operations.swap(batch.operations);
   launched.work = communicator.lastWork();
@@ -132,6 +131,8 @@ void failGroup(const Error& error) {
   Group& g = group();
   if (openGroups > 0 && !g.failure) g.failure = error;
 }
+
+bool groupHasFailed() { return group().failure.has_value(); }
 
 void launchAgain(LaunchedGroup& group) {
   group.communicator->launch(group.operations, group.work);

@@ -21,7 +21,7 @@ namespace xylem::comm {
 inline XYLEM_THREAD_LOCAL int openGroups = 0;
 inline int groupDepth() { return openGroups; }
 
-// The launch of a group of one communicator that blocks, to be made again.
+// The launch of a group of one communicator, to be made again.
 struct LaunchedGroup {
   Communicator* communicator = nullptr;  // null: there was no such group
   std::vector<CommOperation> operations;
@@ -42,6 +42,7 @@ void launchAgain(LaunchedGroup& group);
 float groupSimulateEnd();
 // Tells the group that a call in it failed before it could be submitted: groupEnd throws `error`.
 void failGroup(const Error& error);
+bool groupHasFailed();
 
 void addToGroup(Communicator& communicator, const CommOperation& operation);
 inline void submit(Communicator& communicator, const CommOperation& operation) {
