@@ -272,11 +272,10 @@ bool DirectExchange::post() {
   descriptor.call = call_;
   descriptor.call.flags = flags;
   meeting_.publish();
-  // If data goes one way, a rank that only brings it soon posts again, and the others have read what was in that slot.
-  if (isRooted(work_.function)) {
-    prefetchToWrite(&meeting_.nextMine());
-    if (staged) staged_.fetchNextToWrite(meeting_);
-  }
+  // The others have read what was in the slot of the next meeting, so this rank fetches its lines before it writes them. Not the descriptor
+  // alone, if much data is to be written before it: a rank that looks at it meanwhile takes its line away again.
+  if (!staged || staged_.isLittle() || isRooted(work_.function)) prefetchToWrite(&meeting_.nextMine());
+  if (staged) staged_.fetchNextToWrite(meeting_);
   return true;
 }
 

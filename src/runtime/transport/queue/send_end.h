@@ -86,6 +86,7 @@ class SendEnd {
   static constexpr std::size_t kMinSharedBytes = 3 << 9;
 
  private:
+  static constexpr std::size_t kFetchedBytes = 512;
   bool inSlots(Protocol protocol) const { return protocol == Protocol::kSimple || pump_ != nullptr; }
   std::byte* slot() const {
     return queue_.simple + step_ % kQueueSteps * queue_.stepBytes[Protocol::kSimple];
@@ -107,12 +108,20 @@ class SendEnd {
     queue_.control->tail.store(++step_, std::memory_order_release);
     if (pump_ != nullptr) pump_->pump();
   }
+  // The reader has read what was in the slot of the next step. So the lines for a step like this one, or the first of them, are fetched
+  // before they are written.
+  void fetchNextSlot(std::size_t bytes) {
+    const std::size_t used = std::min(llWords(bytes) * kLlWordBytes, kFetchedBytes);
+    for (std::size_t at = 0; at < used; at += kCacheLine)
+      prefetchToWrite(queue_.ll + step_ % kQueueSteps * llSlotBytes_ + at);
+  }
   void pack(Protocol protocol, const std::byte* data, std::size_t bytes) {
     if (protocol == Protocol::kLl)
       packLl(queue_.ll + step_ % kQueueSteps * llSlotBytes_, llFlag(step_), data, bytes);
     else
       packLl128(queue_.ll128 + step_ % kQueueSteps * ll128SlotBytes_, ll128Flag(step_), data, bytes);
     ++step_;
+    if (protocol == Protocol::kLl) fetchNextSlot(bytes);
   }
   // Whether the pieces of messages that go by Simple are shared, if they are long enough.
   bool sharesPieces() const { return memory_ != nullptr && pump_ == nullptr; }
