@@ -71,7 +71,7 @@ void RepeatedGroups::addCounted() {
     comm::CommOperation operation = known.launched.operations[i];
     try {
       const std::string function = std::string("nccl") + name(operation.function);
-      // What has its address now may be another one.
+      // Another one may have its address by now.
       if (known.alive.expired())
         throw Error(ResultCode::kInvalidArgument, "{}: comm was destroyed before the group ended", function);
       GroupMembers::addCall(known.comm, function.c_str(), [&](ncclComm& handle) {

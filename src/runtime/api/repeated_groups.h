@@ -8,8 +8,8 @@
 //   if (RepeatedGroups::launches()) return;         // ncclGroupEnd; otherwise it ends the group, and lets that fill toFill()
 //   if (RepeatedGroups::repeats(call)) return;      // a call outside of groups; otherwise it launches the call, and calls keep()
 //
-// All else that asks about the open group calls stop() first, which adds the counted calls to it. What is wrong with them by then, as
-// another thread has aborted the communicator, the group's end says. It is also then that a stream is captured, or not.
+// All else that asks about the open group calls stop() first, which adds the counted calls to it. The group's end says what is wrong with
+// them by then, such as a communicator that another thread has aborted. Whether a stream is captured is asked at the end, too.
 
 #include <array>
 #include <cstddef>

@@ -36,7 +36,7 @@ class Executor {
   void reset() { started_ = false; }
 
  private:
-  // Not inlined, so that small exchanges and transfers need no stack for what they have not.
+  // Not inlined, so that small exchanges and transfers need no stack for the rest.
   [[gnu::noinline]] device::Progress stepPrograms(WorkItem& item, ProgramPath& path, ItemObserver* observer);
   [[gnu::noinline]] bool fitsThatOfPeer(const WorkItem& item, TransferPath& path);
   device::Progress stepTransfer(WorkItem& item, TransferPath& path, ItemObserver* observer);
