@@ -154,8 +154,16 @@ void DirectExchange::begin(Way way) {
       staged_.start(work_, meeting_.rank(), meeting_.ranks());
     stagedIsPrepared_ = true;
   }
+  look_ = firstLook();
   meeting_.next();
   phase_ = Phase::kPost;
+}
+
+FirstLook* DirectExchange::firstLook() {
+  if (isBrought_) return &oneWay_;
+  if (way_ != Way::kStaged || isRooted(work_.function)) return nullptr;
+  if (isInline()) return &inlined_;
+  return blockBytes(work_) <= transport::kLittleStagingBytes ? &little_ : nullptr;
 }
 
 // kPost -> kMeet -> kWork -> kLeave. A staged operation passes kPost and kMeet once per stage and is done
@@ -186,16 +194,16 @@ DirectExchange::Outcome DirectExchange::advance() {
       case Phase::kPost:
         if (!post()) return Outcome::kWouldBlock;
         if (way_ == Way::kStaged) staged_.keepOwn();
-        if (isBrought_) look_.begin(blockBytes(work_));
+        if (look_ != nullptr) look_->begin(blockBytes(work_));
         meeting_.restart();
         phase_ = Phase::kMeet;
         break;
       case Phase::kMeet:
         if (!meet()) {
-          if (isBrought_) look_.waits();
+          if (look_ != nullptr) look_->waits();
           return Outcome::kWouldBlock;
         }
-        if (isBrought_) look_.arrived();
+        if (look_ != nullptr) look_->arrived();
         if (way_ == Way::kStaged) return finishStage();
         if (way_ == Way::kRead) {
           phase_ = Phase::kWork;
@@ -272,10 +280,10 @@ bool DirectExchange::post() {
   descriptor.call = call_;
   descriptor.call.flags = flags;
   meeting_.publish();
-  // The others have read what was in the slot of the next meeting, so this rank fetches its lines before it writes them. Not the descriptor
-  // alone, if much data is to be written before it: a rank that looks at it meanwhile takes its line away again.
-  if (!staged || staged_.isLittle() || isRooted(work_.function)) prefetchToWrite(&meeting_.nextMine());
-  if (staged) staged_.fetchNextToWrite(meeting_);
+  // The others have read what was in the slot of the next meeting, so this rank fetches its lines before it writes them. Not if data is to
+  // be written before the descriptor, and others come at the same time: a rank that looks meanwhile takes its line away again.
+  if (!staged || isInline() || isRooted(work_.function)) prefetchToWrite(&meeting_.nextMine());
+  if (staged && isRooted(work_.function)) staged_.fetchNextToWrite(meeting_);
   return true;
 }
 
@@ -283,7 +291,7 @@ bool DirectExchange::meet() {
   return meeting_.meet(way_ == Way::kStaged ? staged_.awaited() : meeting_.others(),
                        [this](int rank, const transport::Descriptor& theirs) {
                          // If data goes one way, the next descriptor may be there already.
-                         if (isRooted(work_.function) && look_.othersAreAhead()) {
+                         if (isRooted(work_.function) && oneWay_.othersAreAhead()) {
                            prefetchToRead(&meeting_.nextOf(rank));
                            if (way_ == Way::kStaged) staged_.fetchNextOf(rank, meeting_);
                          }

@@ -77,6 +77,7 @@ class DirectExchange {
   Outcome advance();
   bool findBuffers();
   void begin(Way way);
+  FirstLook* firstLook();
   // Operations of one kind, which is their function and root, and one size; all ranks know the same of them.
   struct Told {
     bool reads = false;         // the next one
@@ -90,6 +91,10 @@ class DirectExchange {
   }
   void hear(bool reads);
   transport::WaysBySize& timedWays();
+  // Whether the data of `work_` is in the descriptors.
+  bool isInline() const {
+    return way_ == Way::kStaged && staged_.staging() == transport::StagingKind::kInline;
+  }
   // Whether all ranks see what each posts.
   bool allSee() const { return way_ != Way::kStaged || !isRooted(work_.function); }
   bool mayHaveTwoWays();
@@ -116,21 +121,23 @@ class DirectExchange {
   transport::PostedCall call_;  // `work_`, as this rank posts it
   Way way_ = Way::kStaged;
   Phase phase_ = Phase::kPost;
-  bool isBrought_ = false;           // data goes one way, and this rank is one that it is brought to
-  bool alwaysStaged_ = false;        // `work_` is staged wherever buffers lie
-  bool stagedIsPrepared_ = false;    // `staged_` knows `work_`
-  bool suitsRead_ = false;           // `work_` can be read
-  bool mayRead_ = false;             // `work_` is read, if buffers cannot be mapped
-  bool adapts_ = false;              // one rank decides how the next work of this size goes
-  std::size_t kind_ = 0;             // kindOf(work_)
-  int teller_ = 0;                   // the rank whose TwoWays hears of `work_`, and that tells the others, if it adapts
-  bool counts_ = false;              // this rank's TwoWays hears of `work_`
-  bool times_ = false;               // and of its time
+  bool isBrought_ = false;         // data goes one way, and this rank is one that it is brought to
+  bool alwaysStaged_ = false;      // `work_` is staged wherever buffers lie
+  bool stagedIsPrepared_ = false;  // `staged_` knows `work_`
+  bool suitsRead_ = false;         // `work_` can be read
+  bool mayRead_ = false;           // `work_` is read, if buffers cannot be mapped
+  bool adapts_ = false;            // one rank decides how the next work of this size goes
+  std::size_t kind_ = 0;           // kindOf(work_)
+  int teller_ = 0;       // the rank whose TwoWays hears of `work_`, and that tells the others, if it adapts
+  bool counts_ = false;  // this rank's TwoWays hears of `work_`
+  bool times_ = false;   // and of its time
   bool unmappable_ = false;          // some buffer was, in the last operation for which that mattered
   bool unreadable_ = false;          // some rank cannot read another one's memory
   std::uint64_t stagedUnasked_ = 0;  // operations that were staged for that without asking again
   std::chrono::steady_clock::time_point begun_{};  // `work_`, if times_
-  FirstLook look_;
+  // At data that goes one way; and at little that goes both ways, in descriptors or in staging areas, which take longer to write.
+  FirstLook oneWay_{FirstLook::kOneWay}, inlined_{FirstLook::kBothWays}, little_{FirstLook::kBothWays};
+  FirstLook* look_ = nullptr;  // of `work_`; null: this rank looks at once
   StagedExchange staged_;
   MappedExchange mapped_;
   ReadExchange reading_;

@@ -38,8 +38,7 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
              : mostStaged_;
   maxPiece_ = work.count;
   if (block * blocks > most) maxPiece_ = most / blocks / kLine * kLine / work.reduction.elementBytes;
-  stagedBytes_ = bytes(maxPiece_) * blocks;
-  staging_ = transport::stagingFor(stagedBytes_, oneWay);
+  staging_ = transport::stagingFor(bytes(maxPiece_) * blocks, oneWay);
   areas_ = transport::areasOf(staging_);
   // A Broadcast has descriptors of its root alone. The root of a Reduce keeps its data to itself.
   posts_ = work.function != Function::kBroadcast || isRoot;

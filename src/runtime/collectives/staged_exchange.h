@@ -83,9 +83,7 @@ class StagedExchange {
   }
   // Writes this rank's data of the stage into its staging area, before its descriptor is published.
   void write(Meeting& meeting);
-  // Whether so little data is staged that fetching its lines ahead pays.
-  bool isLittle() const { return stagedBytes_ <= transport::kLittleStagingBytes; }
-  // Fetches the lines that this rank writes next, or that `rank` may have written already, of little data.
+  // Fetches the lines that this rank writes next, or that `rank` may have written already, of little data that goes one way.
   void fetchNextToWrite(Meeting& meeting) const {
     if (writes_) eachNextLine([&](std::size_t at) { prefetchToWrite(meeting.nextStaging(staging_) + at); });
   }
@@ -103,8 +101,8 @@ class StagedExchange {
  private:
   template <typename Fetch>
   void eachNextLine(Fetch&& fetch) const {
-    if (staging_ == transport::StagingKind::kInline || !isLittle()) return;
-    for (std::size_t at = 0; at < stagedBytes_; at += kCacheLine) fetch(at);
+    if (staging_ != transport::StagingKind::kLittle) return;
+    for (std::size_t at = 0; at < bytes(maxPiece_); at += kCacheLine) fetch(at);
   }
   bool writes() const { return writes_ && !collecting_; }
   void copyPiece(const Meeting& meeting) const;
@@ -135,10 +133,9 @@ class StagedExchange {
   std::vector<int> awaited_;  // ranks
   transport::StagingKind staging_ = transport::StagingKind::kInline;
   std::size_t areas_ = 0;
-  std::size_t maxPiece_ = 0;     // elements
-  std::size_t stagedBytes_ = 0;  // of all blocks of such a piece
-  std::size_t done_ = 0;         // elements
-  bool collecting_ = false;      // the second stage of a piece
+  std::size_t maxPiece_ = 0;  // elements
+  std::size_t done_ = 0;      // elements
+  bool collecting_ = false;   // the second stage of a piece
   bool through_ = true;
   std::vector<const std::byte*> staged_;  // by rank: staging areas of the ranks that this one awaits
   std::vector<Factor> factors_;           // by rank

@@ -441,7 +441,7 @@ void lookFor(FirstLook& look, int late, std::size_t bytes = 8) {
 }
 
 TEST(FirstLook, IsHeldBackUntilOthersRunAhead) {
-  FirstLook look;
+  FirstLook look(FirstLook::kOneWay);
   EXPECT_TRUE(look.othersAreAhead());
   lookFor(look, 1);
   EXPECT_FALSE(look.othersAreAhead());
@@ -455,7 +455,7 @@ TEST(FirstLook, IsHeldBackUntilOthersRunAhead) {
 }
 
 TEST(FirstLook, LearnsHowMuchLaterToLook) {
-  FirstLook look;
+  FirstLook look(FirstLook::kOneWay);
   lookFor(look, 1);
   const int least = look.pauses();
   // Waits that are long anyway, and those for much data, teach nothing.
@@ -472,6 +472,15 @@ TEST(FirstLook, LearnsHowMuchLaterToLook) {
   // It finds the descriptor at once, but for the looks that are not held back.
   for (int i = 0; i < 1000; ++i) lookFor(look, i % 4 == 0 ? 2 : 0);
   EXPECT_LT(look.pauses(), most);
+}
+
+TEST(FirstLook, IsNotHeldBackForLongIfAllComeAtTheSameInstant) {
+  FirstLook look(FirstLook::kBothWays);
+  EXPECT_EQ(look.pauses(), 0);
+  for (int i = 0; i < 100; ++i) lookFor(look, 2);
+  EXPECT_GT(look.pauses(), 8);
+  for (int i = 0; i < 1000; ++i) lookFor(look, i % 4 == 0 ? 2 : 0);
+  EXPECT_EQ(look.pauses(), 0);
 }
 
 }  // namespace
