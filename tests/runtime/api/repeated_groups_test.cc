@@ -64,6 +64,19 @@ class RepeatedGroups : public ::testing::Test {
       EXPECT_EQ(result.init, ncclSuccess) << result.text;
   }
 
+  // The same on a communicator of their own, which `work` ends.
+  void onAnother(const std::function<void(Pair& pair, ncclComm_t comm)>& work) {
+    onBoth([&](Pair& pair, int rank, ncclComm_t comm) {
+      ncclComm_t other = nullptr;
+      CHECK_NCCL(ncclCommSplit(comm, 0, rank, &other, nullptr));
+      Pair mine(rank, other);
+      mine.stream = pair.stream;
+      mine.repeat();
+      work(mine, other);
+      pair.repeat();
+    });
+  }
+
   const Variables variables_{};
 };
 
@@ -241,36 +254,25 @@ TEST_F(RepeatedGroups, GoOnInNewStreams) {
 }
 
 TEST_F(RepeatedGroups, EndWithTheirCommunicator) {
-  onBoth([](Pair& pair, int rank, ncclComm_t comm) {
-    ncclComm_t other = nullptr;
-    CHECK_NCCL(ncclCommSplit(comm, 0, rank, &other, nullptr));
-    Pair mine(rank, other);
-    mine.stream = pair.stream;
-    mine.repeat();
-    CHECK_NCCL(ncclCommDestroy(other));
+  onAnother([](Pair& pair, ncclComm_t comm) {
+    CHECK_NCCL(ncclCommDestroy(comm));
     CHECK_NCCL(ncclGroupStart());
-    mine.send(mine.in);
-    mine.receive(mine.out);
+    EXPECT_EQ(pair.send(pair.in), ncclInvalidArgument);
+    EXPECT_EQ(pair.receive(pair.out), ncclInvalidArgument);
     EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument);
     EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("was destroyed"));
-    pair.repeat();
   });
 }
 
 TEST_F(RepeatedGroups, OfAnAbortedCommunicatorFail) {
-  onBoth([](Pair& pair, int rank, ncclComm_t comm) {
-    ncclComm_t other = nullptr;
-    CHECK_NCCL(ncclCommSplit(comm, 0, rank, &other, nullptr));
-    Pair mine(rank, other);
-    mine.stream = pair.stream;
-    mine.repeat();
+  onAnother([](Pair& pair, ncclComm_t comm) {
     CHECK_NCCL(ncclGroupStart());
-    CHECK_NCCL(mine.send(mine.in));
-    CHECK_NCCL(mine.receive(mine.out));
-    std::thread([other] { EXPECT_EQ(ncclCommAbort(other), ncclSuccess); }).join();
-    EXPECT_NE(ncclGroupEnd(), ncclSuccess);
-    EXPECT_EQ(mine.out, -1);
-    pair.repeat();
+    CHECK_NCCL(pair.send(pair.in));
+    CHECK_NCCL(pair.receive(pair.out));
+    std::thread([comm] { EXPECT_EQ(ncclCommAbort(comm), ncclSuccess); }).join();
+    EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument);
+    EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("was destroyed before the group ended"));
+    EXPECT_EQ(pair.out, -1);
   });
 }
 
