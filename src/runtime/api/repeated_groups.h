@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "core/per_thread.h"
@@ -55,7 +56,7 @@ class RepeatedGroups {
   static bool repeats(const DataCall& call) { return !isOver && ofThread().launchesAlone(call); }
   // A call that was launched as this operation.
   static void keep(const DataCall& call, const comm::CommOperation& operation) {
-    if (!isOver) ofThread().keepAlone(call, operation);
+    if (!isOver && ofThread().isWorthKeeping()) ofThread().keepAlone(call, operation);
   }
 
  private:
@@ -66,6 +67,9 @@ class RepeatedGroups {
     std::weak_ptr<const void> alive;  // expires with the communicator
   };
   static constexpr std::size_t kMost = 4;
+  // While no call outside of groups repeats, one of this many is kept: to keep each adds an eighth to the instructions of the shortest ones. It
+  // is a prime, so that calls which take turns are kept one after the other.
+  static constexpr std::uint32_t kSeldom = 17;
 
   static RepeatedGroups& ofThread() { return perThread<RepeatedGroups>(); }
   void count() {
@@ -104,9 +108,15 @@ class RepeatedGroups {
   bool launchesAlone(const DataCall& call) {
     Known* const known = find(call, true);
     cuda_api::CudaStream* const stream = known == nullptr ? nullptr : streamOfAll(*known);
-    if (stream != nullptr) launch(*known, *stream, call.name);
-    return stream != nullptr;
+    if (stream == nullptr) {
+      ++missed_;
+      return false;
+    }
+    missed_ = 0;
+    launch(*known, *stream, call.name);
+    return true;
   }
+  bool isWorthKeeping() const { return missed_ <= kMost || missed_ % kSeldom == 0; }
   comm::LaunchedGroup* launchedByOpen() { return noted_ > 0 && alike_ ? &known_[now_].launched : nullptr; }
   void keepAlone(const DataCall& call, const comm::CommOperation& operation);
   static cuda_api::CudaStream* streamOfAll(const Known& known);
@@ -124,8 +134,9 @@ class RepeatedGroups {
   std::array<Known, kMost> known_;
   std::size_t now_ = 0;  // the one that was found or replaced last
   std::size_t counted_ = 0;
-  std::size_t noted_ = 0;  // calls of the open group
-  bool alike_ = true;      // they have one communicator and one stream
+  std::size_t noted_ = 0;     // calls of the open group
+  bool alike_ = true;         // they have one communicator and one stream
+  std::uint32_t missed_ = 0;  // calls outside of groups since one that was known
 };
 
 inline XYLEM_THREAD_LOCAL RepeatedGroups* RepeatedGroups::counting = nullptr;

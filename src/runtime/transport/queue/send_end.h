@@ -108,20 +108,21 @@ class SendEnd {
     queue_.control->tail.store(++step_, std::memory_order_release);
     if (pump_ != nullptr) pump_->pump();
   }
+  std::byte* llSlot(std::uint64_t step) const { return queue_.ll + step % kQueueSteps * llSlotBytes_; }
   // The reader has read what was in the slot of the next step. So the lines for a step like this one, or the first of them, are fetched
   // before they are written.
-  void fetchNextSlot(std::size_t bytes) {
+  void fetchNextLlSlot(std::size_t bytes) const {
     const std::size_t used = std::min(llWords(bytes) * kLlWordBytes, kFetchedBytes);
-    for (std::size_t at = 0; at < used; at += kCacheLine)
-      prefetchToWrite(queue_.ll + step_ % kQueueSteps * llSlotBytes_ + at);
+    for (std::size_t at = 0; at < used; at += kCacheLine) prefetchToWrite(llSlot(step_ + 1) + at);
   }
   void pack(Protocol protocol, const std::byte* data, std::size_t bytes) {
-    if (protocol == Protocol::kLl)
-      packLl(queue_.ll + step_ % kQueueSteps * llSlotBytes_, llFlag(step_), data, bytes);
-    else
+    if (protocol == Protocol::kLl) {
+      packLl(llSlot(step_), llFlag(step_), data, bytes);
+      fetchNextLlSlot(bytes);
+    } else {
       packLl128(queue_.ll128 + step_ % kQueueSteps * ll128SlotBytes_, ll128Flag(step_), data, bytes);
+    }
     ++step_;
-    if (protocol == Protocol::kLl) fetchNextSlot(bytes);
   }
   // Whether the pieces of messages that go by Simple are shared, if they are long enough.
   bool sharesPieces() const { return memory_ != nullptr && pump_ == nullptr; }
