@@ -20,4 +20,10 @@ std::byte* reserveAddresses(std::size_t bytes, std::size_t colour) noexcept {
   return first + before;
 }
 
+void populate([[maybe_unused]] std::byte* memory, [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef MADV_POPULATE_WRITE
+  madvise(memory, bytes, MADV_POPULATE_WRITE);
+#endif
+}
+
 }  // namespace xylem

@@ -1,9 +1,10 @@
 #pragma once
 // Reserves address space for large mappings, placed so that mappings of equal layout do not collide in the
-// cache.
+// cache, and has the kernel back mappings with memory.
 //
 //   std::byte* place = reserveAddresses(bytes, 3);
 //   mmap(place, bytes, ..., MAP_FIXED, ...);
+//   populate(place, bytes);
 //
 // Ranks that run the same program have the same buffers at the same offsets of their memory. Processors index
 // the first-level cache by few bits of the address (AMD's Zen predicts the way by a hash of bits 12 to 27).
@@ -23,5 +24,9 @@ constexpr std::size_t kColours = 128;
 // Returns null, with errno set, if there is no address space left. The range starts at a multiple of 2 MiB
 // and cannot be accessed before something is mapped there.
 std::byte* reserveAddresses(std::size_t bytes, std::size_t colour) noexcept;
+
+// Has the kernel back a mapping that can be written with memory now, not page by page when it is touched, which takes several times as
+// long. `memory` starts at a page. Does nothing where the kernel is older than Linux 5.14.
+void populate(std::byte* memory, std::size_t bytes) noexcept;
 
 }  // namespace xylem

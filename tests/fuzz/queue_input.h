@@ -34,15 +34,16 @@ class MadPeer {
 
 class FuzzedQueue {
  public:
-  FuzzedQueue()
-      : bytes_(transport::queueBytes(steps_)),
+  explicit FuzzedQueue(transport::Slots slots)
+      : slots_(slots),
+        bytes_(transport::queueBytes(steps_, slots)),
         memory_(static_cast<std::byte*>(::operator new(bytes_, kPage)), Free{}) {
     std::memset(memory_.get(), 0, bytes_);
     new (memory_.get()) transport::QueueControl{};
   }
 
   const transport::StepBytes& steps() const { return steps_; }
-  transport::QueueMemory queue() const { return transport::queueIn(memory_.get(), steps_); }
+  transport::QueueMemory queue() const { return transport::queueIn(memory_.get(), steps_, slots_); }
   transport::PeerMemory& peers() const {
     static MadPeer peer;
     return peer.memory();
@@ -59,6 +60,7 @@ class FuzzedQueue {
     void operator()(std::byte* memory) const { ::operator delete(memory, kPage); }
   };
   const transport::StepBytes steps_ = transport::stepBytesFor(1024);
+  const transport::Slots slots_;
   const std::size_t bytes_;
   const std::unique_ptr<std::byte, Free> memory_;
 };
@@ -88,9 +90,9 @@ inline void sendOne(transport::SendEnd& end, Protocol protocol, std::size_t byte
   end.drained();
 }
 
-inline bool feedQueue(std::string_view bytes) {
+inline bool feedQueueOf(transport::Slots slots, std::string_view bytes) {
   Input input(bytes);
-  FuzzedQueue fuzzed;
+  FuzzedQueue fuzzed(slots);
   transport::startAt(fuzzed.queue(), input.take<std::uint64_t>());
   fuzzed.write(0, input.piece(input.take<std::uint16_t>()));
   transport::RecvEnd receiver(1, fuzzed.queue(), &fuzzed.peers());
@@ -120,6 +122,10 @@ inline bool feedQueue(std::string_view bytes) {
     }
   }
   return all;
+}
+inline bool feedQueue(std::string_view bytes) {
+  feedQueueOf(transport::Slots::kWide, bytes);
+  return feedQueueOf(transport::Slots::kNarrow, bytes);
 }
 
 }  // namespace xylem

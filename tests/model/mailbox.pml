@@ -20,7 +20,7 @@
 #define RANKS 2
 #endif
 #ifndef SLOTS
-#define SLOTS 2 /* really 32; of staging areas 32 to 2, by the same rule */
+#define SLOTS 2 /* really 32; of staging areas 32 or 8, by the same rule; for the ring see staging_ring_test.cc */
 #endif
 #ifndef OPS
 #define OPS 4

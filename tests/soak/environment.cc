@@ -36,7 +36,7 @@ const std::vector<Choice>& choices() {
        70,
        {"default", "read_from=1 read_up_to=1000000000",
         "read_from=5000 read_up_to=70000 piece=4096 staged=32",
-        "piece=20000 staged=32768 stream_message=0 stream_exchange=0", "adapt=1"}},
+        "piece=20000 cycle=2000000 staged=32768 stream_message=0 stream_exchange=0", "adapt=1"}},
       {"XYLEM_COPY_THREADS", 20, {"1", "2", "4"}},
   };
   return all;

@@ -68,7 +68,7 @@ bool BatchedExchange::start(int rank, int ranks, std::span<const DirectWork> wor
 
 void BatchedExchange::post(Meeting& meeting, const BufferReach& reach) const {
   const auto ranks = static_cast<std::size_t>(meeting.ranks());
-  auto* const entries = reinterpret_cast<BatchEntry*>(meeting.staging(staging()));
+  auto* const entries = reinterpret_cast<BatchEntry*>(meeting.staging());
   bool mappable = true;
   for (std::size_t i = 0; i < works_.size() && mappable; ++i) {
     const DirectWork& work = works_[i];
@@ -94,7 +94,7 @@ bool BatchedExchange::findOthers(Meeting& meeting) {
   for (int rank = 0; rank < meeting.ranks(); ++rank)
     if (rank != rank_)
       others_[static_cast<std::size_t>(rank)] = {
-          reinterpret_cast<const BatchEntry*>(meeting.stagingOf(rank, staging())), &meeting.memoryOf(rank)};
+          reinterpret_cast<const BatchEntry*>(meeting.stagingOf(rank)), &meeting.memoryOf(rank)};
   return true;
 }
 

@@ -40,8 +40,9 @@ class BatchedExchange {
   // `works` stays until the end. False if the buffers of the last batch could not be mapped: then only every
   // 64th batch is tried.
   bool start(int rank, int ranks, std::span<const DirectWork> works);
-  // Where the list of entries is staged.
-  transport::StagingKind staging() const { return transport::stagingFor(works_.size() * sizeof(BatchEntry)); }
+  // Where the list of entries is staged, and how long it is.
+  transport::StagingKind staging() const { return transport::stagingFor(stagedBytes()); }
+  std::size_t stagedBytes() const { return works_.size() * sizeof(BatchEntry); }
   // Writes this rank's descriptor and entries; the descriptor is not published yet.
   void post(Meeting& meeting, const BufferReach& reach) const;
   // Finds the entries that all ranks have posted. False if a rank cannot map another one's buffers, which all

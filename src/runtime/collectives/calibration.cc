@@ -198,8 +198,9 @@ class Messages {
  public:
   Messages(Reach reach, const CopyChoices& choices)
       : memory_(reach, choices),
-        queueMemory_(SharedMemory::create("xylem calibration", transport::queueBytes(steps()))),
-        queue_(transport::queueIn(queueMemory_.data(), steps())),
+        slots_(choices.widensSlots() ? transport::Slots::kWide : transport::Slots::kNarrow),
+        queueMemory_(SharedMemory::create("xylem calibration", transport::queueBytes(steps(), slots_))),
+        queue_(transport::queueIn(queueMemory_.data(), steps(), slots_)),
         sender_(1, queue_, &memory_),
         receiver_(0, queue_, &memory_) {}
 
@@ -218,6 +219,7 @@ class Messages {
   static transport::StepBytes steps() { return transport::stepBytesFor(std::size_t{4} << 20); }
 
   OtherSide memory_;
+  const transport::Slots slots_;
   const SharedMemory queueMemory_;
   const transport::QueueMemory queue_;
   transport::SendEnd sender_;
@@ -279,6 +281,7 @@ class Calibrator {
   Calibration run() {
     const SideBuffers buffers(sides_, effort_.large ? kStreamedMessages.back() : kJoiningMessages.back());
     Calibration found;
+    chooseCycle(buffers, found);
     if (kernelReads()) {
       chooseReads(buffers, found);
       chooseBlockReads(buffers, Function::kAllGather, found);
@@ -323,10 +326,10 @@ class Calibrator {
   }
 
   void chooseReads(const SideBuffers& buffers, Calibration& found) {
-    Messages staged(Reach::kNothing, {}), read(Reach::kThroughKernel, {});
+    Messages staged(Reach::kNothing, found.choices), read(Reach::kThroughKernel, found.choices);
     // The first message through a slot waits for its memory.
-    sides_.time([&](int side) { staged.run(sides_, buffers, buffers.bytes(), side); });
-    sides_.time([&](int side) { staged.run(sides_, buffers, buffers.bytes(), side); });
+    for (int i = 0; i < 2; ++i)
+      sides_.time([&](int side) { staged.run(sides_, buffers, buffers.bytes(), side); });
     const auto timed =
         keep(found, time("send/receive", {"staged", "read"},
                          {[&](std::size_t bytes, int side) { staged.run(sides_, buffers, bytes, side); },
@@ -338,15 +341,10 @@ class Calibrator {
   }
 
   void chooseBlockReads(const SideBuffers& buffers, Function function, Calibration& found) {
-    CopyChoices always;
+    CopyChoices never = found.choices, always = found.choices;
     always.blockReadUpTo = always.reduceReadUpTo = kAlways;
-    Exchanges staged(Reach::kNothing, {}), read(Reach::kThroughKernel, always);
-    // The first data in a staging area waits for its memory.
-    for (Exchanges* const exchanges : {&staged, &read})
-      for (const std::uint64_t bytes : kJoiningBlocks)
-        sides_.time([&](int side) {
-          exchanges->run(sides_, buffers, bytes, transport::kMediumStagingAreas, side, function);
-        });
+    Exchanges staged(Reach::kNothing, never), read(Reach::kThroughKernel, always);
+    fillRing(staged, buffers, never.cycle);
     const auto wayOf = [&](Exchanges& exchanges) {
       return [this, &buffers, function, exchanges = &exchanges](std::size_t bytes, int side) {
         exchanges->run(sides_, buffers, bytes, 1, side, function);
@@ -361,17 +359,49 @@ class Calibrator {
     (reduces(function) ? found.choices.reduceReadUpTo : found.choices.blockReadUpTo) = range.upTo;
   }
 
+  // The first data in staging memory waits for the memory itself.
+  void fillRing(Exchanges& exchanges, const SideBuffers& buffers, std::uint64_t cycle) {
+    constexpr std::size_t kAtOnce = transport::kMostStaged;
+    sides_.time([&](int side) {
+      exchanges.run(sides_, buffers, kAtOnce, static_cast<int>(cycle / kAtOnce), side, Function::kAllGather);
+    });
+  }
+
+  // Each time goes through the smallest ring more than twice: its lines are then where they are when a program goes on like this.
+  void chooseCycle(const SideBuffers& buffers, Calibration& found) {
+    const std::vector<std::uint64_t> cycles = {transport::kLeastCycle, transport::kStagingRingBytes / 2,
+                                               transport::kStagingRingBytes};
+    static constexpr std::array kBlocks = {64 * kKiB};
+    std::vector<std::unique_ptr<Exchanges>> exchanges;
+    std::vector<std::string> names;
+    std::vector<Way> ways;
+    constexpr int kTimes = 32;
+    for (const std::uint64_t cycle : cycles) {
+      CopyChoices choices;
+      choices.cycle = cycle;
+      names.push_back(fmt::format("through {} KiB", cycle / kKiB));
+      Exchanges& made = *exchanges.emplace_back(std::make_unique<Exchanges>(Reach::kNothing, choices));
+      fillRing(made, buffers, cycle);
+      ways.push_back([this, &buffers, &made](std::size_t bytes, int side) {
+        made.run(sides_, buffers, bytes, kTimes, side, Function::kAllGather);
+      });
+    }
+    const auto timed = keep(found, time("staged AllGather, bytes of each", names, ways, kBlocks, kTimes));
+    found.choices.cycle = cycles[fastestWay(timed, 0)];
+  }
+
   void choosePiece(const SideBuffers& buffers, Calibration& found) {
-    const std::vector<std::uint64_t> pieces = {64 * kKiB, 128 * kKiB, transport::kLargeStagingBytes};
+    const std::vector<std::uint64_t> pieces = {64 * kKiB, 128 * kKiB, transport::kMostStaged};
     static constexpr std::array kExchange = {512 * kKiB};
     std::vector<std::unique_ptr<Exchanges>> exchanges;
     std::vector<std::string> names;
     std::vector<Way> ways;
     for (const std::uint64_t piece : pieces) {
-      CopyChoices choices;
+      CopyChoices choices = found.choices;
       choices.piece = piece;
       names.push_back(fmt::format("pieces of {} KiB", piece / kKiB));
       Exchanges& made = *exchanges.emplace_back(std::make_unique<Exchanges>(Reach::kNothing, choices));
+      fillRing(made, buffers, choices.cycle);
       ways.push_back([this, &buffers, &made](std::size_t bytes, int side) {
         made.run(sides_, buffers, bytes, 1, side);
       });
@@ -384,7 +414,7 @@ class Calibrator {
     constexpr int kTimes = 32;
     static constexpr std::array kSizes = {kKiB / 2, kKiB, 2 * kKiB, 4 * kKiB, 8 * kKiB};
     CopyChoices always, never;
-    always.staged = transport::kLargeStagingBytes;
+    always.staged = transport::kMostStaged;
     never.staged = transport::kInlineBytes;
     Exchanges staged(Reach::kMapped, always), mapped(Reach::kMapped, never);
     const auto timed = keep(

@@ -1,5 +1,7 @@
 #include "runtime/collectives/direct_exchange.h"
 
+#include <algorithm>
+
 #include "core/copying.h"
 #include "core/error.h"
 #include "core/fault_point.h"
@@ -8,18 +10,21 @@ namespace xylem::collectives {
 namespace {
 
 // After a buffer could not be mapped, one operation of this many tries to map buffers again, if the
-// operations in between do not tell.
-constexpr std::uint64_t kRetryInterval = 64;
-// The same after the way has changed from reading to staging, this many times: that may be a trial, which ends after four operations
-// that were timed, or after eight at most (TwoWays).
-constexpr std::uint64_t kSoon = 5;
+// operations in between do not tell. That is a meeting of all ranks, which costs long operations little.
+constexpr std::uint32_t retryInterval(std::size_t bytes) {
+  if (bytes < std::size_t{32} << 10) return 64;
+  return bytes < std::size_t{128} << 10 ? 16 : bytes < std::size_t{1} << 20 ? 8 : 4;
+}
+// After the way has changed from reading to staging it is at most every fifth, this many times: that may be a trial, which ends after
+// four operations that were timed, or after eight at most (TwoWays).
+constexpr std::uint32_t kSoon = 5;
 constexpr std::uint32_t kTimesSoon = 2;
 
 std::string textOf(const transport::PostedCall& call) {
   if (call.function == kBatchOfCollectives) return fmt::format("a group of {} collectives", call.count);
   return fmt::format("{} of {} {} ({}, root {})",
-                     call.function < kFunctions ? name(static_cast<Function>(call.function)) : "?", call.count,
-                     call.type < kDataTypes ? name(static_cast<DataType>(call.type)) : "?",
+                     call.function < kFunctions ? name(static_cast<Function>(call.function)) : "?",
+                     call.count, call.type < kDataTypes ? name(static_cast<DataType>(call.type)) : "?",
                      call.op < kReduceOps ? name(static_cast<ReduceOp>(call.op)) : "?", call.root);
 }
 
@@ -38,7 +43,7 @@ bool allCanRead(const Meeting& meeting) {
 DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers,
                                bool oneProcess, bool oversubscribed, const transport::CopyChoices& choices,
                                transport::TellChange tell, const SharedWork& shared)
-    : meeting_(rank, mailbox, std::move(peers)),
+    : meeting_(rank, mailbox, std::move(peers), choices.cycle),
       reach_(meeting_, oneProcess),
       oversubscribed_(oversubscribed),
       choices_(choices),
@@ -82,13 +87,14 @@ transport::WaysBySize& DirectExchange::timedWays() {
 }
 
 // All ranks hear it in the same operation. Every operation that is read lets them hear again. A staged Broadcast or Reduce does not: the
-// next of their meetings would come after 64 of these. When staging has just begun, it comes soon, as this may be a trial.
+// next of their meetings would come after up to 64 of these. When staging has just begun, it comes soon, as this may be a trial.
 void DirectExchange::hear(bool reads) {
   if (told().reads && !reads) told().soon = kTimesSoon;
   told().reads = reads;
   if (reads || told().soon == 0) return;
   --told().soon;
-  told().unasked = kRetryInterval - kSoon;
+  const std::uint32_t interval = retryInterval(blockBytes(work_));
+  told().unasked = interval - std::min(interval, kSoon);
 }
 
 void DirectExchange::start(const DirectWork& work) {
@@ -137,8 +143,9 @@ DirectExchange::Way DirectExchange::chooseWay() {
   if (times_) begun_ = std::chrono::steady_clock::now();
   if (!unmappable_ || (mayRead_ && !unreadable_)) return Way::kMapped;
   if (!isRooted(work_.function)) return Way::kStaged;
-  bool asks = ++stagedUnasked_ % kRetryInterval == 0;
-  if (adapts_) asks = ++told().unasked % kRetryInterval == 0 || asks;
+  const std::uint32_t interval = retryInterval(blockBytes(work_));
+  bool asks = ++stagedUnasked_ % interval == 0;
+  if (adapts_) asks = ++told().unasked % interval == 0 || asks;
   return asks ? Way::kMapped : Way::kStaged;
 }
 
@@ -155,7 +162,16 @@ void DirectExchange::begin(Way way) {
     stagedIsPrepared_ = true;
   }
   look_ = firstLook();
-  meeting_.next();
+  nextMeeting();
+}
+
+void DirectExchange::nextMeeting() {
+  if (way_ == Way::kStaged)
+    meeting_.next(staged_.staging(), staged_.stagedBytes());
+  else if (way_ == Way::kBatched)
+    meeting_.next(batched_.staging(), batched_.stagedBytes());
+  else
+    meeting_.next();
   phase_ = Phase::kPost;
 }
 
@@ -226,8 +242,7 @@ DirectExchange::Outcome DirectExchange::advance() {
         if (const Outcome outcome = work(); outcome != Outcome::kDone) return outcome;
         meeting_.leave();
         if (way_ == Way::kRead && reading_.startNextStage()) {
-          meeting_.next();
-          phase_ = Phase::kPost;
+          nextMeeting();
           break;
         }
         meeting_.restart();
@@ -254,10 +269,7 @@ bool DirectExchange::findBuffers() {
 bool DirectExchange::post() {
   const bool staged = way_ == Way::kStaged;
   if (staged && !staged_.posts()) return true;
-  const std::size_t slots = staged                  ? staged_.areas()
-                            : way_ == Way::kBatched ? transport::areasOf(batched_.staging())
-                                                    : transport::kMailboxSlots;
-  if (!meeting_.slotIsFree(slots)) return false;
+  if (!meeting_.slotIsFree()) return false;
   XYLEM_FAULT_POINT(kPost);
   if (way_ == Way::kBatched) {
     batched_.post(meeting_, reach_);
@@ -323,8 +335,7 @@ DirectExchange::Outcome DirectExchange::finishStage() {
   staged_.finish(meeting_);
   meeting_.leave();
   if (staged_.done()) return Outcome::kDone;
-  meeting_.next();
-  phase_ = Phase::kPost;
+  nextMeeting();
   return Outcome::kAdvanced;
 }
 

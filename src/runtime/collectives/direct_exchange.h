@@ -77,6 +77,7 @@ class DirectExchange {
   Outcome advance();
   bool findBuffers();
   void begin(Way way);
+  void nextMeeting();
   FirstLook* firstLook();
   // Operations of one kind, which is their function and root, and one size; all ranks know the same of them.
   struct Told {

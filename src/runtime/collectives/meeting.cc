@@ -1,11 +1,20 @@
 #include "runtime/collectives/meeting.h"
 
+#include "core/address_space.h"
+
 namespace xylem::collectives {
 
-Meeting::Meeting(int rank, transport::Mailbox& mine, std::vector<DirectPeer> peers)
-    : rank_(rank), mailbox_(mine), peers_(std::move(peers)), leftSeen_(peers_.size(), 0) {
+Meeting::Meeting(int rank, transport::Mailbox& mine, std::vector<DirectPeer> peers, std::size_t cycle)
+    : rank_(rank), mailbox_(mine), peers_(std::move(peers)), ring_(cycle), leftSeen_(peers_.size(), 0) {
   for (int other = 0; other < ranks(); ++other)
     if (other != rank) others_.push_back(other);
+}
+
+// The memory of the whole ring at once, before this rank first writes there: a few operations then do not seem to take twice as long as
+// the later ones, which matters where these times decide how data moves (TwoWays).
+void Meeting::populateRing() {
+  populate(mailbox_.ring, ring_.cycle());
+  ringIsPopulated_ = true;
 }
 
 // Reading how far another rank has left costs a transfer of that rank's cache line, which it writes in every

@@ -4,8 +4,8 @@
 // is through with their descriptors and buffers. Nothing here waits: a call that cannot go on yet returns
 // false, and waitsFor() names the rank that has to act first.
 //
-//   meeting.next();
-//   if (meeting.slotIsFree(kMailboxSlots)) { describe(meeting.mine()); meeting.publish(); }
+//   meeting.next();                          // or next(staging, bytes), if this rank or another one stages data
+//   if (meeting.slotIsFree()) { describe(meeting.mine()); meeting.publish(); }
 //   if (meeting.meet(meeting.others(), compare)) use(meeting.of(peer));
 //   meeting.leave();
 //   if (meeting.othersLeft()) reuse(buffers);
@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/collectives/staging_ring.h"
 #include "runtime/transport/local/mailbox.h"
 #include "runtime/transport/local/peer_memory.h"
 
@@ -35,8 +36,9 @@ struct DirectPeer {
 
 class Meeting {
  public:
-  // `mine`: written by this rank alone. `peers`: by rank; the entry of `rank` itself is not used.
-  Meeting(int rank, transport::Mailbox& mine, std::vector<DirectPeer> peers);
+  // `mine`: written by this rank alone. `peers`: by rank; the entry of `rank` itself is not used. `cycle`: of each rank's
+  // staging ring (CopyChoices::cycle), the same on all ranks.
+  Meeting(int rank, transport::Mailbox& mine, std::vector<DirectPeer> peers, std::size_t cycle);
 
   int rank() const { return rank_; }
   int ranks() const { return static_cast<int>(peers_.size()); }
@@ -45,27 +47,38 @@ class Meeting {
   transport::Mailbox& mailbox() { return mailbox_; }
   transport::PeerMemory& memoryOf(int peer) const { return *peers_[static_cast<std::size_t>(peer)].memory; }
 
-  void next() {
+  // The next meeting. Ranks stage up to `bytes` for it where `staging` says; all ranks say the same.
+  void next(transport::StagingKind staging = transport::StagingKind::kInline, std::size_t bytes = 0) {
     ++number_;
     restart();
     waitsFor_ = -1;
+    staging_ = staging;
+    if (staging != transport::StagingKind::kRing) return;
+    ringBytes_ = bytes;
+    ringAt_ = ring_.take(bytes, number_);
   }
   // Before each kind of waiting: starts again with the first rank.
   void restart() { next_ = 0; }
   // After a call returned false: the rank that has to act first.
   int waitsFor() const { return waitsFor_; }
 
-  // True once all others have left the meeting whose slot this one takes. `slots`: how many meetings with
-  // this much data can be under way (transport::areasOf).
-  bool slotIsFree(std::size_t slots) {
-    return number_ <= leftByAll_ + slots || findSlot(number_ - slots, slots / 2 - 1);
+  // True once all others have left the meetings whose slot and staging memory this one takes.
+  bool slotIsFree() {
+    const std::size_t slots = transport::areasOf(staging_);
+    const std::uint64_t slotNeeds = number_ > slots ? number_ - slots : 0;
+    std::uint64_t ringNeeds = 0;
+    if (staging_ == transport::StagingKind::kRing) {
+      if (!ringIsPopulated_) populateRing();
+      ringNeeds = ring_.needed();
+    }
+    if (std::max(slotNeeds, ringNeeds) <= leftByAll_) return true;
+    return ringNeeds > slotNeeds ? findSlot(ringNeeds, 0) : findSlot(slotNeeds, slots / 2 - 1);
   }
   // This rank's descriptor, and its staging area. The others poll the descriptor: it is written at once, after the data.
   transport::Descriptor& mine() { return mailbox_.slot(number_); }
-  std::byte* staging(transport::StagingKind staging) { return mailbox_.stagingArea(number_, staging); }
-  std::byte* nextStaging(transport::StagingKind staging) {
-    return mailbox_.stagingArea(number_ + 1, staging);
-  }
+  std::byte* staging() { return mailbox_.stagingArea(number_, staging_) + ringAt(); }
+  // The same for the next meeting, if that stages as much.
+  std::byte* nextStaging() { return mailbox_.stagingArea(number_ + 1, staging_) + nextRingAt(); }
   transport::Descriptor& nextMine() { return mailbox_.slot(number_ + 1); }
   void publish() { mine().number.store(number_, std::memory_order_release); }
 
@@ -73,11 +86,11 @@ class Meeting {
   // it awaited.
   const transport::Descriptor& of(int rank) const { return mailboxOf(rank).slot(number_); }
   const transport::Descriptor& nextOf(int rank) const { return mailboxOf(rank).slot(number_ + 1); }
-  const std::byte* stagingOf(int peer, transport::StagingKind staging) const {
-    return mailboxOf(peer).stagingArea(number_, staging);
+  const std::byte* stagingOf(int peer) const {
+    return mailboxOf(peer).stagingArea(number_, staging_) + ringAt();
   }
-  const std::byte* nextStagingOf(int peer, transport::StagingKind staging) const {
-    return mailboxOf(peer).stagingArea(number_ + 1, staging);
+  const std::byte* nextStagingOf(int peer) const {
+    return mailboxOf(peer).stagingArea(number_ + 1, staging_) + nextRingAt();
   }
 
   // True once all of the `awaited` ranks have posted; `see(rank, descriptor)` is called once for each.
@@ -105,6 +118,11 @@ class Meeting {
   const transport::Mailbox& mailboxOf(int rank) const {
     return rank == rank_ ? mailbox_ : *peers_[static_cast<std::size_t>(rank)].mailbox;
   }
+  void populateRing();
+  std::size_t ringAt() const { return staging_ == transport::StagingKind::kRing ? ringAt_ : 0; }
+  std::size_t nextRingAt() const {
+    return staging_ == transport::StagingKind::kRing ? ring_.next(ringBytes_) : 0;
+  }
   bool findSlot(std::uint64_t needed, std::uint64_t more);
   bool blockedBy(int rank) {
     waitsFor_ = rank;
@@ -116,9 +134,13 @@ class Meeting {
   const std::vector<DirectPeer> peers_;
   std::vector<int> others_;
   std::uint64_t number_ = 0;
-  std::vector<std::uint64_t> leftSeen_;  // by rank: meetings that it is known to have left
-  std::uint64_t leftByAll_ = 0;          // meetings that all are known to have left
-  std::size_t next_ = 0;                 // of the ranks to look at
+  transport::StagingKind staging_ = transport::StagingKind::kInline;
+  StagingRing ring_;
+  bool ringIsPopulated_ = false;
+  std::size_t ringAt_ = 0, ringBytes_ = 0;  // of this meeting, if it is staged in the ring
+  std::vector<std::uint64_t> leftSeen_;     // by rank: meetings that it is known to have left
+  std::uint64_t leftByAll_ = 0;             // meetings that all are known to have left
+  std::size_t next_ = 0;                    // of the ranks to look at
   int waitsFor_ = -1;
 };
 

@@ -13,8 +13,9 @@ constexpr std::size_t kLine = 64;
 // A rank reduces this many bytes at a time, and copies the results on while they are in the first-level cache.
 constexpr std::size_t kShareBlock = std::size_t{16} << 10;
 // Up to kMostInSmallPieces of data that goes one way are cut into four pieces, but of at least leastPiece() and at most
-// kOneWayStagingBytes. More data has enough large pieces for one rank to copy in while another one copies out.
+// kMostAtOnce. More data has enough large pieces for one rank to copy in while another one copies out.
 constexpr std::size_t kMostInSmallPieces = std::size_t{512} << 10;
+constexpr std::size_t kMostAtOnce = std::size_t{64} << 10;
 // Each piece costs the transfer of some cache lines, which take as long as to copy some KiB.
 constexpr std::size_t leastPiece(std::size_t bytes) {
   constexpr std::size_t kLittle = std::size_t{32} << 10;
@@ -29,23 +30,21 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   ranks_ = ranks;
   const bool isRoot = rank == work.root;
   shares_ = sharesWork(work.function, blockBytes(work), ranks);
-  const std::size_t blocks =
-      sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
+  blocks_ = sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
   const std::size_t block = blockBytes(work);
   const bool oneWay = isRooted(work.function) && !shares_ && block <= kMostInSmallPieces;
   const std::size_t most =
-      oneWay ? std::min(mostStaged_, std::clamp(block / 4, leastPiece(block), transport::kOneWayStagingBytes))
-             : mostStaged_;
+      oneWay ? std::min(mostStaged_, std::clamp(block / 4, leastPiece(block), kMostAtOnce)) : mostStaged_;
   maxPiece_ = work.count;
-  if (block * blocks > most) maxPiece_ = most / blocks / kLine * kLine / work.reduction.elementBytes;
-  staging_ = transport::stagingFor(bytes(maxPiece_) * blocks, oneWay);
-  areas_ = transport::areasOf(staging_);
+  if (block * blocks_ > most) maxPiece_ = most / blocks_ / kLine * kLine / work.reduction.elementBytes;
+  staging_ = transport::stagingFor(bytes(maxPiece_) * blocks_, oneWay);
   // A Broadcast has descriptors of its root alone. The root of a Reduce keeps its data to itself.
   posts_ = work.function != Function::kBroadcast || isRoot;
   writes_ = work.function != Function::kReduce || !isRoot || shares_;
   keepsOwn_ = !reduces(work.function) && needsInput(work, rank);
   awaited_.clear();
-  const bool awaitsAll = !isRooted(work.function) || shares_ || (isRoot && work.function == Function::kReduce);
+  const bool awaitsAll =
+      !isRooted(work.function) || shares_ || (isRoot && work.function == Function::kReduce);
   for (int other = 0; other < ranks; ++other)
     if (other != rank && (awaitsAll || (work.function == Function::kBroadcast && other == work.root)))
       awaited_.push_back(other);
@@ -66,7 +65,7 @@ RankShare StagedExchange::pieceShare(int rank) const {
 // Each rank leaves out what no other rank reads: its own share, or the block for itself.
 void StagedExchange::write(Meeting& meeting) {
   if (!writes()) return;
-  std::byte* const staging = meeting.staging(staging_);
+  std::byte* const staging = meeting.staging();
   const auto copyTo = [](std::byte* out, const std::byte* in, std::size_t bytes) {
     if (bytes > 0) copyToCore(out, in, bytes);
   };
@@ -90,7 +89,7 @@ void StagedExchange::finish(Meeting& meeting) {
   if (reduced)
     for (const int rank : awaited()) {
       const auto r = static_cast<std::size_t>(rank);
-      staged_[r] = meeting.stagingOf(rank, staging_);
+      staged_[r] = meeting.stagingOf(rank);
       if (work_->scaled) factors_[r] = factorOf(*work_, meeting.of(rank));
     }
   if (!reduced) {
@@ -99,7 +98,7 @@ void StagedExchange::finish(Meeting& meeting) {
     reducePiece();
   } else if (!collecting_) {
     // No rank reads the staging area of the next stage any more: all have left the stages before this one.
-    reduceShare(meeting.nextStaging(staging_));
+    reduceShare(meeting.nextStaging());
     collecting_ = true;
     return;
   } else {
@@ -114,10 +113,11 @@ void StagedExchange::copyPiece(const Meeting& meeting) const {
   if (awaited_.empty()) return;
   const std::size_t piece = bytes(pieceCount());
   std::byte* const output = work_->output + pieceAt();
-  const bool gathers = work_->function != Function::kBroadcast, toAll = work_->function == Function::kAlltoAll;
+  const bool gathers = work_->function != Function::kBroadcast,
+             toAll = work_->function == Function::kAlltoAll;
   for (const int rank : awaited_)
     copyFromCore(output + (gathers ? blockAt(rank) : 0),
-                 meeting.stagingOf(rank, staging_) + (toAll ? stagedBlockAt(rank_, rank) : 0), piece);
+                 meeting.stagingOf(rank) + (toAll ? stagedBlockAt(rank_, rank) : 0), piece);
 }
 
 void StagedExchange::reducePiece() {

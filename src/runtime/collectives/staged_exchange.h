@@ -41,7 +41,7 @@ constexpr bool readsAtMost(std::size_t most, Function function, std::size_t bloc
   const auto others = static_cast<std::size_t>(ranks - 1);
   return blockBytes * (function == Function::kBroadcast ? 1 : others) <= most &&
          !sharesWork(function, blockBytes, ranks) &&
-         blockBytes * (sendsBlocks(function) ? others : 1) <= transport::kLargeStagingBytes;
+         blockBytes * (sendsBlocks(function) ? others : 1) <= transport::kMostStaged;
 }
 // True if staging the data is faster than mapping buffers, even if all ranks can map all of them. `bytes`: of
 // a block. `most`: the bytes that a rank may read (CopyChoices::staged). Reading other ranks' staging areas
@@ -70,12 +70,12 @@ class StagedExchange {
   }
   bool done() const { return through_; }
   bool isFirstStage() const { return done_ == 0 && !collecting_; }
+  // Where the data of this stage is, and how much each rank stages at most.
   transport::StagingKind staging() const { return staging_; }
+  std::size_t stagedBytes() const { return blocks_ * bytes(pieceCount()); }
 
   // True if this rank posts in this stage: a broadcast has descriptors of its root alone.
   bool posts() const { return posts_; }
-  // How many operations that stage as much can be under way.
-  std::size_t areas() const { return areas_; }
   // The ranks whose descriptors this one needs in this stage.
   std::span<const int> awaited() const {
     const bool onlyRootCollects = collecting_ && work_->function == Function::kReduce;
@@ -85,10 +85,10 @@ class StagedExchange {
   void write(Meeting& meeting);
   // Fetches the lines that this rank writes next, or that `rank` may have written already, of little data that goes one way.
   void fetchNextToWrite(Meeting& meeting) const {
-    if (writes_) eachNextLine([&](std::size_t at) { prefetchToWrite(meeting.nextStaging(staging_) + at); });
+    if (writes_) eachNextLine([&](std::size_t at) { prefetchToWrite(meeting.nextStaging() + at); });
   }
   void fetchNextOf(int rank, const Meeting& meeting) const {
-    eachNextLine([&](std::size_t at) { prefetchToRead(meeting.nextStagingOf(rank, staging_) + at); });
+    eachNextLine([&](std::size_t at) { prefetchToRead(meeting.nextStagingOf(rank) + at); });
   }
   // Copies from this rank's own input to its output, if nothing is reduced, while the other ranks are on
   // their way.
@@ -132,7 +132,7 @@ class StagedExchange {
   bool keepsOwn_ = false;     // it copies some of its data to its own output
   std::vector<int> awaited_;  // ranks
   transport::StagingKind staging_ = transport::StagingKind::kInline;
-  std::size_t areas_ = 0;
+  std::size_t blocks_ = 1;    // that a rank stages at once
   std::size_t maxPiece_ = 0;  // elements
   std::size_t done_ = 0;      // elements
   bool collecting_ = false;   // the second stage of a piece

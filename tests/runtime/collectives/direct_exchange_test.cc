@@ -196,8 +196,9 @@ TEST_P(DirectExchangeOf, ResultsDoNotDependOnHowDataMoves) {
   };
   for (unsigned round = 0; round < 12; ++round) {
     transport::CopyChoices choices;
-    choices.piece = among({4096, 20000, 65536, transport::kLargeStagingBytes});
-    choices.staged = among({32, 1024, 16384, transport::kLargeStagingBytes});
+    choices.piece = among({4096, 20000, 65536, transport::kMostStaged});
+    choices.staged = among({32, 1024, 16384, transport::kMostStaged});
+    choices.cycle = among({transport::kLeastCycle, 1000000, transport::kStagingRingBytes});
     choices.streamExchange = among({0, 100000, std::uint64_t{1} << 40});
     choices.blockReadFrom = among({0, 3000});
     choices.blockReadUpTo = among({0, 20000, std::uint64_t{1} << 40});
@@ -245,7 +246,7 @@ TEST_P(DirectExchangeOf, SumsOfBfloat16RoundOnce) {
 // A root stages the pieces of several broadcasts ahead. Then all make operations that go through other areas.
 TEST_P(DirectExchangeOf, ARootStagesPiecesAheadOfTheOthers) {
   ExchangeJob job(GetParam(), Reach::kNone);
-  constexpr int kCount = 8192;  // 64 KiB: two pieces
+  constexpr int kCount = 3000;  // two pieces, of 16 KiB and less
   const auto others = [&](auto&& call) {
     for (int rank = 1; rank < job.ranks(); ++rank) call(rank);
   };
@@ -272,7 +273,7 @@ TEST_P(DirectExchangeOf, ARootStagesPiecesAheadOfTheOthers) {
       if (!rootIsDone()) break;
     }
     EXPECT_GE(ahead, 2);
-    EXPECT_LE(ahead, static_cast<int>(transport::kOneWayStagingAreas) / 2);
+    EXPECT_LE(ahead, static_cast<int>(transport::kMailboxSlots) / 2);
     for (int number = 0; number <= ahead; ++number)
       others([&](int rank) {
         broadcast(rank);

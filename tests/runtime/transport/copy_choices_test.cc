@@ -53,6 +53,15 @@ TEST(CopyChoices, LargeDataMayAllBeRead) {
   EXPECT_EQ(choices, CopyChoices::fromText(choices.text()));
 }
 
+TEST(CopyChoices, ManyRanksGoThroughAsMuchStagingMemoryAsTwo) {
+  for (const auto& [ranks, cycle] : {std::pair(2, 4194304), std::pair(8, 1048576), std::pair(64, 786432)}) {
+    CopyChoices choices = CopyChoices::fromText("cycle=4194304");
+    choices.shareCycle(static_cast<std::size_t>(ranks));
+    EXPECT_EQ(choices.cycle, static_cast<std::uint64_t>(cycle));
+    EXPECT_EQ(choices, CopyChoices::fromText(choices.text()));
+  }
+}
+
 TEST(CopyChoices, TextHasAllFields) {
   CopyChoices choices = CopyChoices::fromText("read_from=100,read_up_to=2000 piece=8192,, staged=64");
   EXPECT_EQ(choices, CopyChoices::fromText(choices.text()));
@@ -61,7 +70,7 @@ TEST(CopyChoices, TextHasAllFields) {
   EXPECT_TRUE(choices.reads(100) && choices.reads(1999));
   EXPECT_FALSE(choices.reads(99) || choices.reads(2000) || CopyChoices().reads(0));
   for (const char* wrong :
-       {"size=1", "piece", "piece=", "piece=-1", "piece=4095", "piece=300000", "staged=8k", "=1"})
+       {"size=1", "piece", "piece=", "piece=-1", "piece=4095", "piece=300000", "cycle=786431", "staged=8k", "=1"})
     EXPECT_THROW(CopyChoices::fromText(wrong), Error) << wrong;
   try {
     CopyChoices::fromText("pieces=1");
@@ -103,7 +112,7 @@ TEST(ChoiceFile, DoesNotBelieveWhatIsDamagedOrOthersMayWrite) {
         EXPECT_EQ(found->choices.piece, CopyChoices().piece);
       }
   }
-  folder.write("xylem-copy-choices-1\nnonsense\n" + whole.substr(whole.find('\n') + 1));
+  folder.write("xylem-copy-choices-2\nnonsense\n" + whole.substr(whole.find('\n') + 1));
   EXPECT_EQ(file.find(keyOf("a")), knownOf(64));
   folder.write(whole);
   ASSERT_EQ(chmod(folder.file().c_str(), 0666), 0);

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <bit>
 #include <cstdlib>
 #include <functional>
 #include <random>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -18,14 +20,15 @@ namespace xylem::transport {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 class OwnedQueue {
  public:
-  explicit OwnedQueue(std::size_t bufferBytes, std::uint64_t firstStep = 0) {
+  explicit OwnedQueue(std::size_t bufferBytes, std::uint64_t firstStep = 0, Slots slots = Slots::kNarrow) {
     const StepBytes step = stepBytesFor(bufferBytes);
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(4096, queueBytes(step))));
-    std::memset(memory_.get(), 0, queueBytes(step));
-    queue = queueIn(memory_.get(), step);
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(4096, queueBytes(step, slots))));
+    std::memset(memory_.get(), 0, queueBytes(step, slots));
+    queue = queueIn(memory_.get(), step, slots);
     if (firstStep != 0) startAt(queue, firstStep);
   }
   QueueMemory queue;
@@ -130,8 +133,68 @@ TEST(Queue, SlotsDoNotOverlap) {
 }
 
 TEST(Queue, CarriesAMixOfProtocolsBetweenTwoThreads) {
-  OwnedQueue owned(64 << 10);
-  runBothEnds(owned.queue, 4000);
+  OwnedQueue narrow(64 << 10), wide(200000, 0, Slots::kWide);
+  runBothEnds(narrow.queue, 4000);
+  runBothEnds(wide.queue, 1000);
+}
+
+// The peer cannot read memory of this process.
+class OtherMemory : public PeerMemory {
+ public:
+  bool locate(const std::byte*, std::size_t, bool, StepNote&) override { return false; }
+  const std::byte* reach(const StepNote&) override { return nullptr; }
+  void read(const StepNote&, std::byte*) override {}
+};
+
+// Messages of one size go through all of a wide slot before the first place is written again.
+TEST(Queue, MessagesOfOneStepLieInOtherPlacesOfAWideSlotInEachLap) {
+  OwnedQueue owned(1 << 20, 0, Slots::kWide);
+  const QueueMemory& queue = owned.queue;
+  ASSERT_EQ(queue.slotBytes, 2 * queue.stepBytes[Protocol::kSimple]);
+  OtherMemory memory;
+  SendEnd sender(1, queue, &memory);
+  RecvEnd receiver(0, queue);
+  // Returns where it lay, in the memory of all slots.
+  const auto pass = [&](std::size_t bytes) {
+    const std::vector<std::byte> data = pattern(bytes, sender.nextStep());
+    EXPECT_EQ(sender.sendPiece(Protocol::kSimple, data.data(), bytes, bytes), bytes);
+    const std::byte* const there = receiver.peek(Protocol::kSimple, bytes);
+    EXPECT_EQ(std::memcmp(there, data.data(), bytes), 0);
+    const auto at = static_cast<std::size_t>(there - queue.simple);
+    receiver.release(Protocol::kSimple);
+    return at;
+  };
+  for (const std::size_t bytes : {5000u, 60000u, 131072u}) {
+    const std::size_t span = std::bit_ceil(bytes), places = queue.slotBytes / span;
+    std::set<std::size_t> seen;
+    for (std::size_t i = 0; i < places * kQueueSteps; ++i) seen.insert(pass(bytes));
+    EXPECT_EQ(seen.size(), places * kQueueSteps) << bytes;
+    EXPECT_LE(*seen.rbegin() + bytes, kQueueSteps * queue.slotBytes);
+  }
+  for (std::uint64_t i = 0; i < 3 * kQueueSteps; ++i)
+    EXPECT_EQ(pass(4096), i % kQueueSteps * queue.slotBytes);
+  // The second step of a longer message.
+  const std::vector<std::byte> data = pattern(200000, 1);
+  for (const std::size_t left : {200000u, 200000u - 131072u}) {
+    const std::size_t bytes = sender.sendPiece(Protocol::kSimple, data.data(), left, 200000);
+    ASSERT_EQ(bytes, std::min(left, queue.stepBytes[Protocol::kSimple]));
+    EXPECT_EQ(receiver.peek(Protocol::kSimple, bytes),
+              queue.simple + (sender.nextStep() - 1) % kQueueSteps * queue.slotBytes);
+    receiver.release(Protocol::kSimple);
+  }
+}
+
+TEST(Queue, APayloadOutsideItsWideSlotIsRefused) {
+  OwnedQueue owned(8192, 0, Slots::kWide);
+  SendEnd sender(1, owned.queue);
+  RecvEnd receiver(3, owned.queue);
+  std::byte data[16] = {};
+  ASSERT_TRUE(sender.send(Protocol::kSimple, data, 16));
+  owned.queue.control->notes[0].address = owned.queue.slotBytes - 15;
+  EXPECT_THAT([&] { receiver.peek(Protocol::kSimple, 16); },
+              ThrowsMessage<Error>(HasSubstr("rank 3 sent 16 bytes at offset 2033 of a slot of 2048 bytes")));
+  owned.queue.control->notes[0].address = owned.queue.slotBytes - 16;
+  EXPECT_NE(receiver.peek(Protocol::kSimple, 16), nullptr);
 }
 
 TEST(Queue, IsFullAfterEightSteps) {

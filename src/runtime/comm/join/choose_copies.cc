@@ -120,6 +120,7 @@ HostCopies copiesFor(const JobRoster& roster, const Settings& settings, int thre
   constexpr int kReadFaster = 4;
   const bool isPinned = settings.text(Setting::kCopyChoices) != "measured";
   HostCopies copies = isPinned ? pinned(settings) : measuredFor(roster);
+  if (!isPinned) copies.choices.shareCycle(std::max<std::size_t>(2, roster.hosts.ranks.size()));
   if (!isPinned && roster.hosts.ranks.size() > 1 && !roster.ownCores().oversubscribed) {
     copies.choices.adapt = 1;
     if (threads >= kReadFaster) {

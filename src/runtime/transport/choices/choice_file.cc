@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFirstLine = "xylem-copy-choices-1";
+constexpr std::string_view kFirstLine = "xylem-copy-choices-2";
 // The parts of a line: boot, processor, pair, choices, numbers.
 constexpr std::size_t kParts = 5;
 

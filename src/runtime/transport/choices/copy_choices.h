@@ -10,6 +10,7 @@
 // Ranks that exchange data must agree. The first rank of a host makes the choices of all its ranks, which learn them when they
 // join: no rank has choices of its own.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -29,7 +30,10 @@ struct CopyChoices {
   std::uint64_t blockReadFrom = 0, blockReadUpTo = 0;
   std::uint64_t reduceReadFrom = 0, reduceReadUpTo = 0;
   // The most that a rank stages at once in an exchange of all ranks, in bytes.
-  std::uint64_t piece = kLargeStagingBytes;
+  std::uint64_t piece = kMostStaged;
+  // A rank goes through this many bytes of its staging memory before it writes the first of them again, if it stages more than
+  // kSmallStagingBytes at once.
+  std::uint64_t cycle = kLeastCycle;
   // An exchange is staged, even if all buffers can be mapped, if no rank reads more than this many bytes.
   std::uint64_t staged = std::uint64_t{2} << 10;
   // Messages of this many bytes or more are written past the caches.
@@ -40,11 +44,15 @@ struct CopyChoices {
   // (two_ways.h). 0: they keep to it.
   std::uint64_t adapt = 0;
 
+  // Whether queues have wide slots, for the same reason. Among many ranks each goes through several queues anyway.
+  bool widensSlots() const { return cycle > std::uint64_t{1} << 20; }
   bool reads(std::uint64_t message) const { return message >= readFrom && message < readUpTo; }
   bool readsBlock(std::uint64_t block, bool reduces) const {
     return reduces ? block >= reduceReadFrom && block < reduceReadUpTo
                    : block >= blockReadFrom && block < blockReadUpTo;
   }
+  // `cycle` was measured with two ranks. More of them read what all others stage, so together they go through as much.
+  void shareCycle(std::size_t ranks) { cycle = std::max<std::uint64_t>(kLeastCycle, 2 * cycle / ranks); }
   // Messages and blocks of `least` bytes or more are read, whatever they did before; also those between what was read and `least`.
   void readAllFrom(std::uint64_t least);
   bool operator==(const CopyChoices&) const = default;

@@ -2,12 +2,15 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 namespace xylem::transport {
 
 std::optional<WayChange> TwoWays::took(bool second, std::optional<Time> time) {
   used_ = true;
   if (second != this->second()) return {};
   if (time) return tookTime(*time);
+  settled_ = true;
   // Enough operations are left to be timed.
   if (!trying_ && untilTrial_ > kTimed) --untilTrial_;
   return {};
@@ -21,10 +24,12 @@ std::optional<WayChange> TwoWays::tookTime(Time time) {
     tried_ = tries_ == 2 ? time : std::min(tried_, time);
     return isTried(time, shorter) ? decide() : std::nullopt;
   }
-  if (counted_ == 0) latest_.fill(time);
-  latest_[counted_++ % latest_.size()] = time;
-  if (counted_ == 1 && isLong(time)) untilTrial_ = kBetweenLong;
-  if (--untilTrial_ > 0) return {};
+  if (std::exchange(settled_, true)) {
+    if (counted_ == 0) latest_.fill(time);
+    latest_[counted_++ % latest_.size()] = time;
+    if (counted_ == 1 && isLong(time)) untilTrial_ = kBetweenLong;
+  }
+  if (counted_ == 0 || --untilTrial_ > 0) return {};
   trying_ = true;
   tries_ = 0;
   return {};
@@ -40,7 +45,7 @@ bool TwoWays::isTried(Time time, bool shorter) const {
 }
 
 std::optional<WayChange> TwoWays::decide() {
-  trying_ = false;
+  trying_ = settled_ = false;
   const Time usually = least();
   const double slower =
       static_cast<double>(tried_.count()) / static_cast<double>(std::max<Time::rep>(usually.count(), 1));

@@ -9,7 +9,8 @@
 //
 // Now and then some operations take the other way, more seldom the slower that was: trials cost about a hundredth of the time. A
 // trial goes on while times become clearly shorter, for four to eight operations: what has not been done for a while
-// is slow at first, in the kernel and in the caches. The least time counts, as whatever disturbs an operation makes it longer. The
+// is slow at first, in the kernel and in the caches. The least time counts, as whatever disturbs an operation makes it longer. Only the
+// first operation after a change of the way may seem too short, and does not count: others have run ahead, if data goes one way. The
 // other way is taken for good if it was clearly faster in two trials, one soon after the other. So noise changes nothing.
 // Only trials and the operations just before one are timed, as to read the clock twice takes a tenth of the shortest operations or more.
 //
@@ -64,7 +65,7 @@ class TwoWays {
   static constexpr std::uint32_t kFirst = 4, kConfirming = 8;
   static constexpr std::uint32_t kBetweenLong = 2;  // before the first two trials of long operations
   static constexpr std::uint32_t kTimed = 8;        // operations before a trial
-  // Operations of a trial. The first does not count, as it may meet one that goes the usual way.
+  // Operations of a trial, of which the first does not count.
   static constexpr int kTries = 4, kMostTries = 8, kLeastLong = 3;
   static constexpr double kStillShorter = 0.95;  // than the least time before
   static constexpr double kClearlyFaster = 1.15;
@@ -72,6 +73,7 @@ class TwoWays {
   bool usual_;
   bool used_ = false;
   bool trying_ = false;
+  bool settled_ = false;  // the usual way has been taken since the last trial
   bool promising_ = false;  // the last trial was faster
   int tries_ = 0;
   std::uint32_t untilTrial_ = kFirst;

@@ -34,10 +34,10 @@ void LocalDialogue::makeMemory() {
   if (terms_.mailbox) {
     incoming_ = terms_.mailbox;
   } else if (terms_.receives > 0) {
-    const std::size_t bytes = queueBytes(terms_.stepBytes);
+    const std::size_t bytes = queueBytes(terms_.stepBytes, terms_.slots);
     incoming_ = std::make_shared<SharedMemory>(SharedMemory::create("xylem queues", terms_.receives * bytes));
     for (std::size_t i = 0; i < terms_.receives; ++i)
-      new (queueIn(incoming_->data() + i * bytes, terms_.stepBytes).control) QueueControl{};
+      new (queueIn(incoming_->data() + i * bytes, terms_.stepBytes, terms_.slots).control) QueueControl{};
   }
 }
 
@@ -93,7 +93,7 @@ void LocalDialogue::checkOffer(const LocalOffer& offer) const {
 }
 
 std::size_t LocalDialogue::outgoingBytes() const {
-  return terms_.mailbox ? sizeof(Mailbox) : terms_.sends * queueBytes(terms_.stepBytes);
+  return terms_.mailbox ? sizeof(Mailbox) : terms_.sends * queueBytes(terms_.stepBytes, terms_.slots);
 }
 
 void LocalDialogue::takeMemory(const LocalOffer& offer, FileDescriptor fd) {

@@ -26,6 +26,7 @@ struct LocalTerms {
   std::size_t receives = 0;
   std::shared_ptr<SharedMemory> mailbox;  // exchanged for the peer's instead of queues
   StepBytes stepBytes{};
+  Slots slots = Slots::kNarrow;
   bool sameProcess = false;
   bool probes = false;  // each side tests whether it can read the other's memory
   pid_t peerPid = 0;    // 0: the peer has none in this PID namespace

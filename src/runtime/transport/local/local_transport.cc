@@ -52,6 +52,10 @@ class LocalConnection : public Connection {
 
  private:
   bool sameProcess() const { return self_.process == other_.process; }
+  // Kernels of GPUs, which have SHM, know narrow ones.
+  Slots slots() const {
+    return kind_ == ChannelKind::kP2p && choices_.widensSlots() ? Slots::kWide : Slots::kNarrow;
+  }
   pid_t otherPid() const;
 
   void makeEnds();
@@ -95,6 +99,7 @@ bool LocalConnection::advance() {
                                            .receives = request_.receives.size(),
                                            .mailbox = request_.mailbox,
                                            .stepBytes = stepBytes_,
+                                           .slots = slots(),
                                            .sameProcess = sameProcess(),
                                            .probes = kind_ == ChannelKind::kP2p && !sameProcess(),
                                            .peerPid = otherPid()});
@@ -118,7 +123,7 @@ void LocalConnection::makeEnds() {
   const SharedMemory* const incoming = dialogue_->incoming();
   const SharedMemory* const outgoing = dialogue_->outgoing();
   const auto queue = [this](const SharedMemory* memory, std::size_t index) {
-    return queueIn(memory->data() + index * queueBytes(stepBytes_), stepBytes_);
+    return queueIn(memory->data() + index * queueBytes(stepBytes_, slots()), stepBytes_, slots());
   };
   TellChange tellWhose;
   if (tell_)

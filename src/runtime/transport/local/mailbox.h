@@ -8,9 +8,9 @@
 //   if (theirs.slot(number).number.load(std::memory_order_acquire) == number) ...   // read another rank's
 //
 // Operations are numbered from 1, alike on all ranks. The descriptor of operation s takes the slot of
-// operation s - kMailboxSlots, so no rank posts s before all others have left that operation. Staged data
-// works the same way, but there are fewer areas of most kinds, so that they stay in the caches: operation s
-// takes the area of operation s - areasOf(staging).
+// operation s - kMailboxSlots, so no rank posts s before all others have left that operation. Little staged data
+// works the same way, but there are fewer areas of some kinds, so that they stay in the caches: operation s
+// takes the area of operation s - areasOf(staging). More data goes round a ring (collectives/staging_ring.h).
 //
 // A rank that gives up withdraws its mailbox. Its buffers belong to it alone again once no other rank is
 // inside a Visit, which is the guard of a rank that uses others' buffers:
@@ -27,49 +27,42 @@ namespace xylem::transport {
 
 // A root may run this many operations ahead. Once per half of them it loads how far the others are, which is the transfer of a line.
 constexpr std::size_t kMailboxSlots = 32;
-// Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of six kinds.
+// Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of three kinds, or in the ring.
 constexpr std::size_t kInlineBytes = 32;
 constexpr std::size_t kSmallStagingBytes = std::size_t{4} << 10;
 constexpr std::size_t kSmallStagingAreas = 8;
-constexpr std::size_t kMediumStagingBytes = std::size_t{16} << 10;
-constexpr std::size_t kMediumStagingAreas = 4;
-constexpr std::size_t kLargeStagingBytes = std::size_t{256} << 10;
-constexpr std::size_t kLargeStagingAreas = 2;
 // Data that goes one way, from a root or to one, has more areas instead: the ranks that write run ahead. Little of it has many, close to
 // each other: what a rank writes then has not been read by others just before, and it waits less for the lines.
 constexpr std::size_t kLittleStagingBytes = std::size_t{1} << 10;
 constexpr std::size_t kLittleStagingAreas = 32;
-constexpr std::size_t kManyStagingBytes = std::size_t{8} << 10;
+constexpr std::size_t kManyStagingBytes = kSmallStagingBytes;
 constexpr std::size_t kManyStagingAreas = 32;
-constexpr std::size_t kOneWayStagingBytes = std::size_t{64} << 10;
-constexpr std::size_t kOneWayStagingAreas = 8;
-enum class StagingKind { kInline, kSmall, kLittle, kMany, kMedium, kOneWay, kLarge };
-// Where this many bytes of an operation are staged, at most kLargeStagingBytes. All ranks have to come to the same.
+// Where lines that others have read are in the second-level caches, writing them again takes longer than where they have fallen out of
+// these. So more data goes round this ring, or the first CopyChoices::cycle bytes of it, and never takes more than kMostStaged at once.
+constexpr std::size_t kMostStaged = std::size_t{256} << 10;
+// The data of an operation never overlaps that of the next one.
+constexpr std::size_t kLeastCycle = 3 * kMostStaged;
+constexpr std::size_t kStagingRingBytes = std::size_t{4} << 20;
+enum class StagingKind { kInline, kSmall, kLittle, kMany, kRing };
+// Where this many bytes of an operation are staged, at most kMostStaged. All ranks have to come to the same.
 constexpr StagingKind stagingFor(std::size_t bytes, bool oneWay = false) {
   if (bytes <= kInlineBytes) return StagingKind::kInline;
   if (oneWay && bytes <= kLittleStagingBytes) return StagingKind::kLittle;
   if (oneWay && bytes <= kManyStagingBytes) return StagingKind::kMany;
-  if (bytes <= kSmallStagingBytes) return StagingKind::kSmall;
-  if (oneWay && bytes <= kOneWayStagingBytes) return StagingKind::kOneWay;
-  return bytes <= kMediumStagingBytes ? StagingKind::kMedium : StagingKind::kLarge;
+  return bytes <= kSmallStagingBytes ? StagingKind::kSmall : StagingKind::kRing;
 }
-// How many operations whose data is staged there can be under way.
+// How many operations whose data is staged there can be under way; in the ring there may be space for fewer.
 constexpr std::size_t areasOf(StagingKind staging) {
   switch (staging) {
-    case StagingKind::kInline:
-      return kMailboxSlots;
     case StagingKind::kSmall:
       return kSmallStagingAreas;
     case StagingKind::kLittle:
       return kLittleStagingAreas;
     case StagingKind::kMany:
       return kManyStagingAreas;
-    case StagingKind::kMedium:
-      return kMediumStagingAreas;
-    case StagingKind::kOneWay:
-      return kOneWayStagingAreas;
-    case StagingKind::kLarge:
-      return kLargeStagingAreas;
+    case StagingKind::kInline:
+    case StagingKind::kRing:
+      return kMailboxSlots;
   }
   return kMailboxSlots;
 }
@@ -133,13 +126,11 @@ struct Mailbox {
   alignas(4096) std::byte smallAreas[kSmallStagingAreas][kSmallStagingBytes];
   std::byte littleAreas[kLittleStagingAreas][kLittleStagingBytes];
   std::byte manyAreas[kManyStagingAreas][kManyStagingBytes];
-  std::byte mediumAreas[kMediumStagingAreas][kMediumStagingBytes];
-  std::byte oneWayAreas[kOneWayStagingAreas][kOneWayStagingBytes];
-  std::byte largeAreas[kLargeStagingAreas][kLargeStagingBytes];
+  std::byte ring[kStagingRingBytes];
 
   Descriptor& slot(std::uint64_t number) { return descriptors[number % kMailboxSlots]; }
   const Descriptor& slot(std::uint64_t number) const { return descriptors[number % kMailboxSlots]; }
-  // Memory for the staged data of an operation.
+  // Memory for the staged data of an operation, but where it is in the ring.
   std::byte* stagingArea(std::uint64_t number, StagingKind staging) {
     switch (staging) {
       case StagingKind::kInline:
@@ -150,12 +141,8 @@ struct Mailbox {
         return littleAreas[number % kLittleStagingAreas];
       case StagingKind::kMany:
         return manyAreas[number % kManyStagingAreas];
-      case StagingKind::kMedium:
-        return mediumAreas[number % kMediumStagingAreas];
-      case StagingKind::kOneWay:
-        return oneWayAreas[number % kOneWayStagingAreas];
-      case StagingKind::kLarge:
-        return largeAreas[number % kLargeStagingAreas];
+      case StagingKind::kRing:
+        return ring;
     }
     return nullptr;
   }

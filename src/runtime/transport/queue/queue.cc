@@ -1,6 +1,7 @@
 #include "runtime/transport/queue/queue.h"
 
 #include <algorithm>
+#include <bit>
 #include <new>
 
 #include "runtime/transport/queue/low_latency.h"
@@ -30,10 +31,14 @@ constexpr std::size_t roundUp(std::size_t bytes, std::size_t to) { return (bytes
 struct Offsets {
   std::size_t simple, ll, ll128, end;
 };
-Offsets offsetsOf(const StepBytes& step) {
+std::size_t bytesOfSlot(const StepBytes& step, Slots slots) {
+  const std::size_t payload = step[Protocol::kSimple];
+  return slots == Slots::kWide ? 2 * std::bit_ceil(payload) : payload;
+}
+Offsets offsetsOf(const StepBytes& step, Slots slots) {
   Offsets at{};
   at.simple = controlBytes();
-  at.ll = roundUp(at.simple + slotBytes(step), kGranularity);
+  at.ll = roundUp(at.simple + kQueueSteps * bytesOfSlot(step, slots), kGranularity);
   at.ll128 = roundUp(at.ll + kQueueSteps * llSlotBytes(step), kGranularity);
   at.end = roundUp(at.ll128 + kQueueSteps * ll128SlotBytes(step), kPage);
   return at;
@@ -61,12 +66,12 @@ std::size_t ll128SlotBytes(const StepBytes& step) {
   return ll128Lines(step[Protocol::kLl128]) * kLl128LineBytes;
 }
 
-std::size_t queueBytes(const StepBytes& stepBytes) { return offsetsOf(stepBytes).end; }
+std::size_t queueBytes(const StepBytes& stepBytes, Slots slots) { return offsetsOf(stepBytes, slots).end; }
 std::size_t controlBytes() { return roundUp(sizeof(QueueControl), kPage); }
 std::size_t slotBytes(const StepBytes& stepBytes) { return kQueueSteps * stepBytes[Protocol::kSimple]; }
 
-QueueMemory queueIn(std::byte* memory, const StepBytes& stepBytes) {
-  const Offsets at = offsetsOf(stepBytes);
+QueueMemory queueIn(std::byte* memory, const StepBytes& stepBytes, Slots slots) {
+  const Offsets at = offsetsOf(stepBytes, slots);
   QueueMemory queue;
   queue.control = std::launder(reinterpret_cast<QueueControl*>(memory));
   queue.bytes = at.end;
@@ -74,6 +79,7 @@ QueueMemory queueIn(std::byte* memory, const StepBytes& stepBytes) {
   queue.ll = memory + at.ll;
   queue.ll128 = memory + at.ll128;
   queue.stepBytes = stepBytes;
+  queue.slotBytes = bytesOfSlot(stepBytes, slots);
   return queue;
 }
 
@@ -83,6 +89,7 @@ QueueMemory queueApart(std::byte* control, std::byte* slots, const StepBytes& st
   queue.bytes = controlBytes();
   queue.simple = slots;
   queue.stepBytes = stepBytes;
+  queue.slotBytes = bytesOfSlot(stepBytes, Slots::kNarrow);
   return queue;
 }
 

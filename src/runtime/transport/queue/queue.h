@@ -16,6 +16,10 @@
 // Over a network all payload is in the Simple slots, whatever the protocol, and a Pump (pump.h) carries it
 // on.
 //
+// Lines that the reader has just read take long to write again while they are in the second-level caches (CopyChoices::cycle). So
+// queues between host devices may have wide slots, of twice the largest payload of Simple or more: a payload of some KiB then lies in
+// another place of its slot in each lap, which its note tells.
+//
 // A writer that gives up must know when the reader no longer reads its memory: it sets `withdrawn`, then
 // waits until `reading` is 0. The reader sets `reading`, then checks `withdrawn`. All four accesses are
 // sequentially consistent, so at least one of the two sees the other's store.
@@ -42,7 +46,7 @@ struct StepNote {
   static constexpr std::uint32_t kAddress = 1;
   static constexpr std::uint32_t kPlaced = UINT32_MAX;
 
-  // 0: in the step's slot, and `address` is a label for the pump (SendEnd::label). kAddress: at `address` in the
+  // 0: in the step's slot, and `address` is a label for the pump (SendEnd::label) or, if the slot is wide, the offset in it. kAddress: at `address` in the
   // writer's address space. kPlaced: in the reader's output already (OutputOffer). Others: at offset `address` of the memory that the
   // writer registered under this number.
   std::uint32_t region = 0;
@@ -101,6 +105,9 @@ StepBytes stepBytesFor(std::size_t bufferBytes);
 // and a partly filled packet.
 StepBytes netStepBytesFor(std::size_t bufferBytes);
 
+// Wide slots need more memory, of which each step uses a part. Both ends have the same.
+enum class Slots { kNarrow, kWide };
+
 // The bytes of a slot in LL words and in LL128 lines.
 std::size_t llSlotBytes(const StepBytes& stepBytes);
 std::size_t ll128SlotBytes(const StepBytes& stepBytes);
@@ -110,14 +117,18 @@ std::size_t ll128SlotBytes(const StepBytes& stepBytes);
 struct QueueMemory {
   QueueControl* control = nullptr;
   std::size_t bytes = 0;        // of the piece of memory that starts with `control`
-  std::byte* simple = nullptr;  // kQueueSteps slots of stepBytes[kSimple]
+  std::byte* simple = nullptr;  // kQueueSteps slots of slotBytes
   std::byte* ll = nullptr;      // kQueueSteps slots in words: twice the payload's bytes
   std::byte* ll128 = nullptr;   // kQueueSteps slots in lines; both null if the slots lie apart
   StepBytes stepBytes{};
+  std::size_t slotBytes =
+      0;  // stepBytes[kSimple] or, if slots are wide, a power of two of at least twice as much
+
+  bool isWide() const { return slotBytes > stepBytes[Protocol::kSimple]; }
 };
-std::size_t queueBytes(const StepBytes& stepBytes);
+std::size_t queueBytes(const StepBytes& stepBytes, Slots slots = Slots::kNarrow);
 // `memory` has queueBytes() bytes; its maker has zeroed them.
-QueueMemory queueIn(std::byte* memory, const StepBytes& stepBytes);
+QueueMemory queueIn(std::byte* memory, const StepBytes& stepBytes, Slots slots = Slots::kNarrow);
 // The same for a queue that has only the slots of Simple, in other memory: `control` has controlBytes() bytes, `slots` slotBytes().
 std::size_t controlBytes();
 std::size_t slotBytes(const StepBytes& stepBytes);

@@ -37,6 +37,11 @@ void RecvEnd::throwMismatch(std::size_t sent, std::size_t expected) const {
               peer_, sent, expected);
 }
 
+void RecvEnd::throwOutside(const StepNote& note) const {
+  throw Error(ResultCode::kRemoteError, "rank {} sent {} bytes at offset {} of a slot of {} bytes", peer_,
+              note.bytes, note.address, queue_.slotBytes);
+}
+
 bool RecvEnd::beginRead() {
   if (memory_ == nullptr)
     throw Error(ResultCode::kInternalError, "rank {} shares memory over a queue without", peer_);

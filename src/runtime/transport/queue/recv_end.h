@@ -48,7 +48,7 @@ class RecvEnd {
     }
     if (!hasStep() && (pump_ == nullptr || !pumpStep(nullptr, bytes))) return nullptr;
     const StepNote note = noteOf(bytes);
-    return note.region == 0 ? slot() : fetch(note);
+    return note.region == 0 ? inSlot(note) : fetch(note);
   }
   void release(Protocol) {
     endRead();
@@ -71,7 +71,7 @@ class RecvEnd {
       if (note.region != 0) {
         if (!copy(note, out, bytes)) return false;
       } else if (const std::size_t filled = buffer_.filled; filled < bytes) {
-        copyFromCore(out + filled, slot() + filled, bytes - filled);
+        copyFromCore(out + filled, inSlot(note) + filled, bytes - filled);
       }
     }
     release(protocol);
@@ -104,8 +104,11 @@ class RecvEnd {
   static constexpr std::size_t kMaxReadBytes = std::size_t{4} << 20;
 
   bool inSlots(Protocol protocol) const { return protocol == Protocol::kSimple || pump_ != nullptr; }
-  const std::byte* slot() const {
-    return queue_.simple + step_ % kQueueSteps * queue_.stepBytes[Protocol::kSimple];
+  const std::byte* inSlot(const StepNote& note) const {
+    const std::byte* const slot = queue_.simple + step_ % kQueueSteps * queue_.slotBytes;
+    if (!queue_.isWide()) return slot;
+    if (note.address > queue_.slotBytes - note.bytes) throwOutside(note);
+    return slot + note.address;
   }
   bool hasStep() {
     if (seenTail_ > step_) return true;
@@ -121,6 +124,7 @@ class RecvEnd {
     return note;
   }
   [[noreturn]] void throwMismatch(std::size_t sent, std::size_t expected) const;
+  [[noreturn]] void throwOutside(const StepNote& note) const;
   // Copies the words or lines of the next step that have arrived to `out`. Returns whether the step is
   // complete.
   bool unpack(Protocol protocol, std::byte* out, std::size_t bytes) {

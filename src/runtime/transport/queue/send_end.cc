@@ -1,5 +1,9 @@
 #include "runtime/transport/queue/send_end.h"
 
+#include <bit>
+
+#include "core/address_space.h"
+
 namespace xylem::transport {
 
 SendEnd::SendEnd(int peer, const QueueMemory& queue, PeerMemory* memory, Pump* pump)
@@ -14,6 +18,15 @@ SendEnd::SendEnd(int peer, const QueueMemory& queue, PeerMemory* memory, Pump* p
       peer_(peer),
       memory_(memory),
       pump_(pump) {}
+
+// The memory of all slots comes at once, before the first of them is used: a few messages then do not seem to take twice as long as the
+// later ones, which matters where these times decide how data moves (TwoWays).
+std::size_t SendEnd::nextPlace(std::size_t bytes) {
+  if (!isPopulated_) populate(queue_.simple, kQueueSteps * queue_.slotBytes);
+  isPopulated_ = true;
+  const std::size_t span = std::bit_ceil(bytes), places = queue_.slotBytes / span;
+  return step_ / kQueueSteps % places * span;
+}
 
 void SendEnd::refresh() {
   seenHead_ = queue_.control->head.load(std::memory_order_acquire);
@@ -79,7 +92,7 @@ std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::si
     }
   }
   if (sharesPieces()) {
-    put(protocol, data, step);
+    put(protocol, data, step, placeOf(whole));
   } else {
     [[maybe_unused]] const bool sent = share(protocol, data, step);
     assert(sent);

@@ -43,7 +43,7 @@ class SendEnd {
   // Sends the first `bytes` bytes of the reserved memory.
   void commit(Protocol protocol, std::size_t bytes) {
     if (inSlots(protocol))
-      publish({.region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = label_});
+      publishInSlot(bytes, 0);
     else
       pack(protocol, staging_.get(largestStep_), bytes);
   }
@@ -87,10 +87,16 @@ class SendEnd {
 
  private:
   static constexpr std::size_t kFetchedBytes = 512;
+  static constexpr std::size_t kLeastMoved = std::size_t{4} << 10;
   bool inSlots(Protocol protocol) const { return protocol == Protocol::kSimple || pump_ != nullptr; }
-  std::byte* slot() const {
-    return queue_.simple + step_ % kQueueSteps * queue_.stepBytes[Protocol::kSimple];
+  std::byte* slot() const { return queue_.simple + step_ % kQueueSteps * queue_.slotBytes; }
+  // Where a message that is one step lies in its slot. Little is always in the same place, which stays in the first-level caches. So are
+  // the steps of longer messages: all slots together are as large as a second-level cache.
+  std::size_t placeOf(std::size_t message) {
+    const bool moves = queue_.isWide() && message > kLeastMoved && message <= stepBytes(Protocol::kSimple);
+    return moves ? nextPlace(message) : 0;
   }
+  std::size_t nextPlace(std::size_t bytes);
   bool hasSpace() { return step_ < limit_ || findSpace(); }
   bool findSpace();
   bool findDrained();
@@ -98,10 +104,14 @@ class SendEnd {
   void refresh();
   void pushOn();
   // Into the next slot, which is free.
-  void put(Protocol protocol, const std::byte* data, std::size_t bytes) {
+  void put(Protocol protocol, const std::byte* data, std::size_t bytes, std::size_t place = 0) {
     if (!inSlots(protocol)) return pack(protocol, data, bytes);
-    if (bytes > 0) copyToCore(slot(), data, bytes);
-    publish({.region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = label_});
+    if (bytes > 0) copyToCore(slot() + place, data, bytes);
+    publishInSlot(bytes, place);
+  }
+  // Queues with a pump have no wide slots.
+  void publishInSlot(std::size_t bytes, std::size_t place) {
+    publish({.region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = label_ + place});
   }
   void publish(const StepNote& note) {
     queue_.control->notes[step_ % kQueueSteps] = note;
@@ -143,6 +153,7 @@ class SendEnd {
   std::size_t ll128SlotBytes_;
   std::size_t largestStep_;
   int peer_;
+  bool isPopulated_ = false;    // the wide slots have their memory
   bool messageIsRead_ = false;  // through the kernel, if the peer can map it in no other way
   PeerMemory* memory_;
   Pump* pump_;
