@@ -196,7 +196,10 @@ void DirectExchange::noteTime() {
   std::optional<std::chrono::nanoseconds> time;
   if (times_) time = std::chrono::steady_clock::now() - begun_;
   const auto change = timedWays().took(blockBytes(work_), way_ == Way::kRead, time);
-  if (!change || !tell_) return;
+  if (!change) return;
+  for (const std::unique_ptr<transport::WaysBySize>& ways : timed_)
+    if (ways != nullptr && ways != timed_[kind_]) ways->trySoon();
+  if (!tell_) return;
   // Each root has times of its own.
   const bool sends = work_.function == Function::kBroadcast;
   tell_(isRooted(work_.function)

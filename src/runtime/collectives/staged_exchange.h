@@ -50,7 +50,7 @@ constexpr bool isFasterStaged(Function function, std::size_t bytes, int ranks, b
                               std::size_t most) {
   // Meeting costs the most if ranks have to take turns on a core.
   constexpr std::size_t kMaxReadOversubscribed = std::size_t{32} << 10;
-  // If the data goes one way, a rank that only posts never waits, and there are many areas of this size (StagingKind::kMany).
+  // If the data goes one way, a rank that only posts seldom waits, as there is space for many operations of this size.
   const std::size_t mostNow = isRooted(function) ? 4 * most : most;
   return readsAtMost(oversubscribed ? std::max(kMaxReadOversubscribed, mostNow) : mostNow, function, bytes,
                      ranks);

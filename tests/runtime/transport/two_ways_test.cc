@@ -155,10 +155,32 @@ TEST(WaysBySize, EachPowerOfTwoHasItsOwn) {
       changes.push_back(*change);
   }
   EXPECT_TRUE(ways.second(8192));
-  EXPECT_FALSE(ways.second(16384));
+  EXPECT_FALSE(ways.second(65536));
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].bytes, 8192u);
   EXPECT_EQ(changes[0].now, nanoseconds(8192));
+}
+
+// Cores that have become far from each other are so for all sizes.
+TEST(WaysBySize, WhatChangesOneSizeIsExpectedOfTheOthers) {
+  WaysBySize ways([](std::uint64_t) { return false; });
+  bool far = false;
+  // Returns how many operations it takes until they go the other way.
+  const auto until = [&](std::uint64_t bytes, bool second, int most) {
+    for (int i = 0; i < most; ++i) {
+      const bool way = ways.second(bytes);
+      const bool fast = way == far;
+      if (ways.took(bytes, way, nanoseconds(fast ? 8000 : 33000)) && ways.second(bytes) == second) return i;
+    }
+    return most;
+  };
+  EXPECT_EQ(until(65536, true, 3000), 3000);
+  EXPECT_EQ(until(1 << 20, true, 3000), 3000);
+  far = true;
+  EXPECT_LT(until(65536, true, 3000), 3000);
+  EXPECT_LT(until(1 << 20, true, 3000), 40);
+  EXPECT_TRUE(ways.second(16384) && ways.second(262144));
+  EXPECT_FALSE(ways.second(8192));
 }
 
 // Two ranks that send each other messages of a size, or one that sends to the other.

@@ -45,6 +45,10 @@ class TwoWays {
   bool second() const { return usual_ != trying_; }
   // Whether any operation has come.
   bool used() const { return used_; }
+  // The other way may have become the faster one: it is tried soon.
+  void trySoon() {
+    if (!trying_) untilTrial_ = std::min(untilTrial_, kConfirming);
+  }
   // Whether the time of the next operation is needed.
   bool times() const { return trying_ || counted_ == 0 || untilTrial_ <= kTimed; }
   // An operation in one of the ways has taken this long, if it was timed. It does not count if it began before the way changed. Returns
@@ -82,7 +86,8 @@ class TwoWays {
   Time tried_{};                  // the least time of this trial
 };
 
-// The ways of data of all sizes that have several: one for each power of two.
+// The ways of data of all sizes that have several: one for each power of two. Where one changes, the cores are nearer or farther than they
+// were. So the others are tried soon, and sizes up to four times as small or large that have not come yet begin with the new way.
 class WaysBySize {
  public:
   // `second(bytes)`: whether data of that size begins with the second way.
@@ -107,8 +112,20 @@ class WaysBySize {
     const double share = static_cast<double>(kLeast << index) / static_cast<double>(bytes);
     if (time) time = std::chrono::nanoseconds(std::llround(share * static_cast<double>(time->count())));
     std::optional<WayChange> change = ways_[index].took(second, time);
-    if (change) change->bytes = kLeast << index;
+    if (change) {
+      change->bytes = kLeast << index;
+      for (std::size_t other = 0; other < kSizes; ++other)
+        if (other != index && ways_[other].used())
+          ways_[other].trySoon();
+        else if (other != index && other + 2 >= index && other <= index + 2)
+          ways_[other] = TwoWays(change->second);
+    }
     return change;
+  }
+
+  // Something else has changed, which may mean the same.
+  void trySoon() {
+    for (TwoWays& ways : ways_) ways.trySoon();
   }
 
   static constexpr std::uint64_t kLeast = std::uint64_t{8} << 10;
