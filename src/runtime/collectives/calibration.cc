@@ -379,7 +379,8 @@ class Calibrator {
     for (const std::uint64_t cycle : cycles) {
       CopyChoices choices;
       choices.cycle = cycle;
-      names.push_back(fmt::format("through {} KiB", cycle / kKiB));
+      names.push_back(
+          fmt::format("through {}{} KiB", cycle == transport::kLeastCycle ? "up to " : "", cycle / kKiB));
       Exchanges& made = *exchanges.emplace_back(std::make_unique<Exchanges>(Reach::kNothing, choices));
       fillRing(made, buffers, cycle);
       ways.push_back([this, &buffers, &made](std::size_t bytes, int side) {

@@ -15,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/transport/local/mailbox.h"
+
 namespace xylem::collectives {
 
 class StagingRing {
@@ -34,24 +36,33 @@ class StagingRing {
       needed_ = std::max(needed_, zones_[zone].lapBefore);
       zones_[zone].last = number;
     }
+    last_ = at;
     next_ = at + (bytes + kGrain - 1) / kGrain * kGrain;
     return at;
   }
   // The place that take() would return.
-  std::size_t next(std::size_t bytes) const { return next_ + bytes <= cycle_ ? next_ : 0; }
+  std::size_t next(std::size_t bytes) const {
+    const bool startIsTaken = last_ < bytes;  // by the meeting before
+    return next_ + bytes <= (startIsTaken ? cycle_ : lapOf(bytes)) ? next_ : 0;
+  }
   // The meeting that had data last where take() returned, or nearby, in the lap before; 0 if there was none.
   std::uint64_t needed() const { return needed_; }
 
  private:
   static constexpr std::size_t kZones = 16;
   static constexpr std::size_t kGrain = 128;  // processors fetch lines in pairs
+  // Where going far gains nothing, data of one size stays in the second-level caches of both the rank that writes it and the one that reads.
+  static constexpr std::size_t kLeastLap = std::size_t{256} << 10;
+  std::size_t lapOf(std::size_t bytes) const {
+    return cycle_ > transport::kLeastCycle ? cycle_ : std::min(cycle_, std::max(4 * bytes, kLeastLap));
+  }
   struct Zone {
     std::uint64_t last = 0, lapBefore = 0;  // meetings
   };
 
   const std::size_t cycle_, zoneBytes_;
-  std::size_t next_ = 0;
-  std::size_t entered_ = 0;  // zones, in this lap
+  std::size_t last_ = 0, next_ = 0;  // where the last data begins, and where the next may
+  std::size_t entered_ = 0;          // zones, in this lap
   std::uint64_t needed_ = 0;
   std::array<Zone, kZones> zones_{};
 };

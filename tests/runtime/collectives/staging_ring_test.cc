@@ -25,7 +25,7 @@ TEST(StagingRing, DataIsNotOverwrittenBeforeItsMeetingIsLeft) {
     for (int i = 0; i < 1500; ++i) {
       number += 1 + random() % 3;
       const std::size_t most = std::size_t{1} << (6 + (random() + static_cast<unsigned>(i) / 100) % 13);
-      const std::size_t bytes = 1 + random() % most;
+      const std::size_t bytes = random() % 4 == 0 ? transport::kMostStaged : 1 + random() % most;
       const std::size_t promised = ring.next(bytes), at = ring.take(bytes, number);
       ASSERT_EQ(at, promised);
       ASSERT_LE(at + bytes, cycle);
@@ -41,21 +41,34 @@ TEST(StagingRing, DataIsNotOverwrittenBeforeItsMeetingIsLeft) {
 }
 
 TEST(StagingRing, AllOfTheCycleIsUsedBeforeAMeetingMustBeLeft) {
-  StagingRing ring(786432);
-  for (std::uint64_t number = 1; number <= 48; ++number) {
-    EXPECT_EQ(ring.take(16384, number), (number - 1) * 16384);
+  constexpr std::size_t kCycle = std::size_t{1} << 20, kData = std::size_t{16} << 10;
+  StagingRing ring(kCycle);
+  for (std::uint64_t number = 1; number <= kCycle / kData; ++number) {
+    EXPECT_EQ(ring.take(kData, number), (number - 1) * kData);
     EXPECT_EQ(ring.needed(), 0U);
   }
-  // Sixteen zones: three meetings in each.
-  EXPECT_EQ(ring.take(16384, 49), 0U);
-  EXPECT_EQ(ring.needed(), 3U);
-  ring.take(16384, 50);
-  EXPECT_EQ(ring.needed(), 3U);
-  ring.take(32768, 51);
-  EXPECT_EQ(ring.needed(), 6U);
+  // Sixteen zones: four meetings in each.
+  EXPECT_EQ(ring.take(kData, 65), 0U);
+  EXPECT_EQ(ring.needed(), 4U);
+  ring.take(kData, 66);
+  EXPECT_EQ(ring.needed(), 4U);
+  ring.take(3 * kData, 67);
+  EXPECT_EQ(ring.needed(), 8U);
   // Data that does not fit goes to the start.
-  ring.take(786432 - 4 * 16384 - 64, 52);
+  ring.take(kCycle - 5 * kData - 64, 68);
   EXPECT_EQ(ring.next(64), 0U);
+}
+
+// With the least cycle.
+TEST(StagingRing, DataStaysInTheCachesWhereGoingFarGainsNothing) {
+  for (const auto& [bytes, lap] :
+       {std::pair(8, 256), std::pair(64, 256), std::pair(128, 512), std::pair(256, 768)}) {
+    StagingRing ring(transport::kLeastCycle);
+    std::size_t most = 0;
+    for (std::uint64_t number = 1; number <= 100; ++number)
+      most = std::max(most, ring.take(static_cast<std::size_t>(bytes) << 10, number));
+    EXPECT_EQ(most, static_cast<std::size_t>(lap - bytes) << 10);
+  }
 }
 
 }  // namespace
