@@ -29,8 +29,7 @@ void ProfiledQueue::begin(const ProfiledPart& part, std::uint64_t first) {
   // Receive slots were posted before the part began, and some of its steps may be here already.
   const std::uint64_t here = control_.tail.load(std::memory_order_acquire);
   for (std::uint64_t step = first; step < std::min(limit, begun.end); ++step) post(begun, step, 0);
-  for (std::uint64_t step = first; step < std::min(here, begun.end); ++step)
-    move(begun, step, control_.notes[step % transport::kQueueSteps].bytes);
+  receiveUpTo(here);
 }
 
 void ProfiledQueue::read() {
@@ -49,8 +48,8 @@ void ProfiledQueue::posted(std::uint64_t step, std::size_t bytes) noexcept {
 
 void ProfiledQueue::moved(std::uint64_t step, std::size_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
+  if (!sends_) return receiveUpTo(step + 1);
   if (Part* part = partOf(step)) move(*part, step, bytes);
-  if (!sends_) return;
   closeUpTo(step + 1);
   openUpTo(step + 1 + transport::kQueueSteps);
 }
@@ -94,8 +93,17 @@ void ProfiledQueue::move(Part& part, std::uint64_t step, std::size_t bytes) {
   profiler_.record(eventOf(step), abi::kProxyStepRecvGpuWait);
 }
 
+// Reports the steps below `end` as received. If a part begins between moved() and the store of `tail` that publishes the step, neither
+// shows begin() the step: it is reported here, later. Its note stays until its slot is posted again.
+void ProfiledQueue::receiveUpTo(std::uint64_t end) {
+  for (Part& part : parts_)
+    for (std::uint64_t step = part.moved; step < std::min(end, part.end); ++step)
+      move(part, step, control_.notes[step % transport::kQueueSteps].bytes);
+}
+
 // Closes the steps below `end`.
 void ProfiledQueue::closeUpTo(std::uint64_t end) {
+  if (!sends_) receiveUpTo(end);
   for (Part& part : parts_) {
     if (part.over()) continue;
     while (part.closed < std::min(end, part.end)) {

@@ -62,6 +62,7 @@ class ProfiledQueue final : public transport::StepObserver {
   void openUpTo(std::uint64_t end);
   void post(Part& part, std::uint64_t step, std::size_t bytes);
   void move(Part& part, std::uint64_t step, std::size_t bytes);
+  void receiveUpTo(std::uint64_t end);
   void closeUpTo(std::uint64_t end);
   void*& eventOf(std::uint64_t step) { return steps_[step % transport::kQueueSteps]; }
 

@@ -1,4 +1,4 @@
-// The events of a queue whose steps a kernel reads, while further parts are begun.
+// The events of a queue that receives, whose steps come and are read while further parts are begun.
 
 #include "runtime/plugins/profiled_queues.h"
 
@@ -17,38 +17,43 @@ namespace xylem::testing {
 namespace profiled_queues {
 
 constexpr int kSteps = transport::kQueueSteps;
+constexpr int kVersion = 3;  // the last one that tells how many bytes have come
 
-class ProfiledQueueOfAKernel : public ::testing::Test {
+class ProfiledReceives : public ::testing::Test {
  protected:
-  ProfiledQueueOfAKernel() {
+  ProfiledReceives() {
     setenv("TEST_PROFILER_MASK", "24", 1);
     plugin_.lines();
+    profiler_ = plugins::findProfiler(Settings::fromPairs({{"NCCL_PROFILER_PLUGIN", profilerFile(kVersion)}}),
+                                      {0, 1}, std::make_shared<const Logger>(Settings()));
+    queue_ = std::make_unique<plugins::ProfiledQueue>(*profiler_, mutex_, control_, false);
   }
-  ~ProfiledQueueOfAKernel() override { unsetenv("TEST_PROFILER_MASK"); }
+  ~ProfiledReceives() override { unsetenv("TEST_PROFILER_MASK"); }
 
-  const ProfilerLibrary plugin_{6};
+  void begin(std::uint64_t first, int steps) {
+    queue_->begin({.call = &call_, .steps = steps, .stepBytes = 64}, first);
+  }
+
+  const ProfilerLibrary plugin_{kVersion};
+  int call_ = 0;
+  std::unique_ptr<plugins::Profiler> profiler_;
+  std::mutex mutex_;
+  transport::QueueControl control_{};
+  std::unique_ptr<plugins::ProfiledQueue> queue_;
 };
 
 // The kernel raises `head`, and no call tells of it.
-TEST_F(ProfiledQueueOfAKernel, EndsTheStepsThatWereReadBeforeTheNextPartBegins) {
-  const std::unique_ptr<plugins::Profiler> profiler =
-      plugins::findProfiler(Settings::fromPairs({{"NCCL_PROFILER_PLUGIN", profilerFile(6)}}), {0, 1},
-                            std::make_shared<const Logger>(Settings()));
-  ASSERT_NE(profiler, nullptr);
-  int call = 0;
-  transport::QueueControl control{};
-  std::mutex mutex;
-  plugins::ProfiledQueue queue(*profiler, mutex, control, false);
+TEST_F(ProfiledReceives, EndTheStepsThatAKernelReadBeforeTheNextPartBegins) {
   for (std::uint64_t first = 0; first < 3 * kSteps; first += kSteps) {
-    queue.begin({.call = &call, .steps = kSteps, .stepBytes = 64}, first);
+    begin(first, kSteps);
     for (std::uint64_t step = first; step < first + kSteps; ++step) {
-      queue.posted(step, 64);
-      queue.moved(step, 64);
-      control.tail.store(step + 1);
+      queue_->posted(step, 64);
+      queue_->moved(step, 64);
+      control_.tail.store(step + 1);
     }
-    control.head.store(first + kSteps);
+    control_.head.store(first + kSteps);
   }
-  queue.read();
+  queue_->read();
   int parts = 0, steps = 0;
   for (const auto& [event, told] : eventsIn(plugin_.lines())) {
     EXPECT_TRUE(told.stopped) << event << ": " << told.line;
@@ -56,6 +61,25 @@ TEST_F(ProfiledQueueOfAKernel, EndsTheStepsThatWereReadBeforeTheNextPartBegins) 
   }
   EXPECT_EQ(parts, 3);
   EXPECT_EQ(steps, 3 * kSteps);
+}
+
+// The thread that moves step 0 has told of it, and has not counted it yet, when its part begins.
+TEST_F(ProfiledReceives, TellOfAStepThatCameJustBeforeItsPartBegan) {
+  control_.notes[0].bytes = 40;
+  queue_->moved(0, 40);
+  begin(0, 2);
+  control_.tail.store(1);
+  control_.head.store(1);
+  control_.notes[1].bytes = 24;
+  queue_->moved(1, 24);
+  control_.tail.store(2);
+  control_.head.store(2);
+  queue_->read();
+  const std::map<int, ProfilerTold> events = eventsIn(plugin_.lines());
+  EXPECT_EQ(expectAllSteps(events), 1);
+  for (const auto& [event, told] : events) {
+    if (told.line.find(" op ") != std::string::npos) EXPECT_EQ(told.states.back().bytes, 40u + 24u);
+  }
 }
 
 }  // namespace profiled_queues
