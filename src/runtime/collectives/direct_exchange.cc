@@ -55,8 +55,9 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
       reading_(shared_) {
   if (choices_.adapt == 0) return;
   DirectWork work;
-  timed_.resize(2 * static_cast<std::size_t>(meeting_.ranks()) + kFunctions);
-  told_.resize(timed_.size() * transport::WaysBySize::kSizes);
+  const std::size_t kinds = 2 * static_cast<std::size_t>(meeting_.ranks()) + kFunctions;
+  for (auto& timed : timed_) timed.resize(kinds);
+  told_.resize(kinds * transport::WaysBySize::kSizes);
   for (std::size_t f = 0; f < kFunctions; ++f) {
     work.function = static_cast<Function>(f);
     for (work.root = 0; work.root < (isRooted(work.function) ? meeting_.ranks() : 1); ++work.root)
@@ -79,10 +80,11 @@ int DirectExchange::tellerOf(const DirectWork& work) const {
 }
 
 transport::WaysBySize& DirectExchange::timedWays() {
-  std::unique_ptr<transport::WaysBySize>& ways = timed_[kind_];
+  std::unique_ptr<transport::WaysBySize>& ways = timed_[distance_.isFar()][kind_];
   if (ways == nullptr)
     ways = std::make_unique<transport::WaysBySize>(
-        [this](std::uint64_t bytes) { return choices_.readsBlock(bytes, reduces(work_.function)); });
+        [this](std::uint64_t bytes) { return choices_.readsBlock(bytes, reduces(work_.function)); },
+        isRooted(work_.function) ? transport::Flow::kOneWay : transport::Flow::kBothWays);
   return *ways;
 }
 
@@ -196,9 +198,11 @@ void DirectExchange::noteTime() {
   std::optional<std::chrono::nanoseconds> time;
   if (times_) time = std::chrono::steady_clock::now() - begun_;
   const auto change = timedWays().took(blockBytes(work_), way_ == Way::kRead, time);
+  const auto& timed = timed_[distance_.isFar()];
+  if (beat_.isDue(blockBytes(work_))) distance_.took(beat_.load(meeting_.beatOfNext()));
   if (!change) return;
-  for (const std::unique_ptr<transport::WaysBySize>& ways : timed_)
-    if (ways != nullptr && ways != timed_[kind_]) ways->trySoon();
+  for (const std::unique_ptr<transport::WaysBySize>& ways : timed)
+    if (ways != nullptr && ways != timed[kind_] && !change->back) ways->trySoon();
   if (!tell_) return;
   // Each root has times of its own.
   const bool sends = work_.function == Function::kBroadcast;
@@ -235,7 +239,6 @@ DirectExchange::Outcome DirectExchange::advance() {
           }
         } else if (!findBuffers()) {
           meeting_.leave();
-          counts_ = counts_ && !isRooted(work_.function);  // two meetings would count for one
           begin(Way::kStaged);
           break;
         }
@@ -271,6 +274,7 @@ bool DirectExchange::findBuffers() {
 // Posts this rank's part. False if its slot is not free yet.
 bool DirectExchange::post() {
   const bool staged = way_ == Way::kStaged;
+  if (adapts_) meeting_.beat();
   if (staged && !staged_.posts()) return true;
   if (!meeting_.slotIsFree()) return false;
   XYLEM_FAULT_POINT(kPost);

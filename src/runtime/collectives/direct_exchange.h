@@ -17,7 +17,8 @@
 //
 // All ranks take the same way, because they choose it from the calls, from what all of them have posted, and
 // from their count of operations alone. Whether data of some size is staged or read is found out while running
-// (TwoWays): one rank times some of its operations and tells in what it posts which way the next one of that size takes. If staged data goes
+// (TwoWays): one rank times some of its operations and tells in what it posts which way the next one of that size takes. What it knows of near
+// cores and of far ones it keeps apart (CoreDistance). If staged data goes
 // one way (Broadcast, Reduce), not all ranks see what that rank posts; now and then such an operation begins with a meeting of all.
 // Every element is combined in the order of the ranks, by one rank only or by all alike.
 
@@ -37,6 +38,7 @@
 #include "runtime/collectives/shared_work.h"
 #include "runtime/collectives/staged_exchange.h"
 #include "runtime/transport/choices/copy_choices.h"
+#include "runtime/transport/choices/core_distance.h"
 #include "runtime/transport/choices/two_ways.h"
 
 namespace xylem::collectives {
@@ -114,8 +116,12 @@ class DirectExchange {
   const transport::TellChange tell_;
   const SharedWork shared_;
   const bool readable_;  // all other ranks can read this one's memory
-  // By kind: what this rank has timed, the second way being read; and what all ranks were told, by WaysBySize::indexOf, too.
-  std::vector<std::unique_ptr<transport::WaysBySize>> timed_;
+  // Of one of the other ranks, if this one is the teller.
+  transport::BeatProbe beat_;
+  transport::CoreDistance distance_;
+  // By kind: what this rank has timed between near cores, and between far ones, the second way being read; and what all ranks were
+  // told, by WaysBySize::indexOf, too.
+  std::array<std::vector<std::unique_ptr<transport::WaysBySize>>, 2> timed_;
   std::vector<Told> told_;
   std::uint64_t starts_ = 0;  // without repetitions
   DirectWork work_;

@@ -132,6 +132,35 @@ TEST(TwoWays, TheFirstOperationAfterAChangeMayBeShortForNothing) {
   EXPECT_TRUE(ways.second());
 }
 
+// A receiver finds the data of some operations there already, and waits for that of three at once.
+TEST(TwoWays, WhereDataGoesOneWayTheMeanCounts) {
+  for (const long read : {40'000, 90'000}) {
+    TwoWays ways(false, Flow::kOneWay);
+    int staged = 0;
+    run(ways, 500, [&](bool second) { return second ? read : ++staged % 4 == 0 ? 200'000 : 12'000; });
+    EXPECT_EQ(ways.second(), read < 50'000);
+  }
+}
+
+// Staging memory that no other rank has read for a while is written faster.
+TEST(TwoWays, AWayThatKeepsLessThanItsTrialsPromisedIsLeftSoon) {
+  TwoWays ways(true);
+  int backs = 0, inARow = 0, second = 0;
+  for (int i = 0; i < 10000; ++i) {
+    const bool way = ways.second();
+    second += way;
+    inARow = way ? 0 : inARow + 1;
+    const long time = way ? 80'000 : inARow < 20 ? 60'000 : 200'000;
+    const auto change = ways.took(way, ways.times() ? std::optional(nanoseconds(time)) : std::nullopt);
+    if (!change) continue;
+    EXPECT_EQ(change->back, change->second);
+    backs += change->back;
+  }
+  EXPECT_GE(backs, 2);
+  EXPECT_LE(backs, 8);
+  EXPECT_GT(second, 9500);
+}
+
 TEST(TwoWays, OperationsThatBeganBeforeAChangeDoNotCount) {
   TwoWays ways;
   for (int i = 0; i < 1000; ++i) ways.took(true, nanoseconds(1));
@@ -155,7 +184,7 @@ TEST(WaysBySize, EachPowerOfTwoHasItsOwn) {
       changes.push_back(*change);
   }
   EXPECT_TRUE(ways.second(8192));
-  EXPECT_FALSE(ways.second(65536));
+  EXPECT_FALSE(ways.second(131072));
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].bytes, 8192u);
   EXPECT_EQ(changes[0].now, nanoseconds(8192));
@@ -174,10 +203,10 @@ TEST(WaysBySize, WhatChangesOneSizeIsExpectedOfTheOthers) {
     }
     return most;
   };
-  EXPECT_EQ(until(65536, true, 3000), 3000);
+  EXPECT_EQ(until(131072, true, 3000), 3000);
   EXPECT_EQ(until(1 << 20, true, 3000), 3000);
   far = true;
-  EXPECT_LT(until(65536, true, 3000), 3000);
+  EXPECT_LT(until(131072, true, 3000), 3000);
   EXPECT_LT(until(1 << 20, true, 3000), 40);
   EXPECT_TRUE(ways.second(16384) && ways.second(262144));
   EXPECT_FALSE(ways.second(8192));
@@ -242,6 +271,30 @@ TEST(MessageWays, TheReceiverDecidesIfMessagesGoOneWay) {
   EXPECT_FALSE(pair.high.sends(16384, pair.toldHigh));
   EXPECT_FALSE(pair.told.empty());
   for (const std::string& what : pair.told) EXPECT_EQ(what, "messages from");
+}
+
+// Between far cores reading is faster. Once that is known, each change of the distance changes the way.
+TEST(MessageWays, WhatIsKnownOfNearAndOfFarCoresIsKeptApart) {
+  MessageWays sender({}, false), receiver({}, false);
+  std::uint32_t told = 0;
+  // Returns how many messages went the slower way.
+  const auto send = [&](bool far, int messages) {
+    int slower = 0;
+    for (int i = 0; i < messages; ++i) {
+      const bool read = sender.sends(65536, told);
+      slower += read != far;
+      const auto time =
+          receiver.times(65536) ? std::optional(nanoseconds(read == far ? 8000 : 20000)) : std::nullopt;
+      told = receiver.received(65536, read, time, nanoseconds(far ? 300 : 60));
+    }
+    return slower;
+  };
+  send(false, 1000);
+  EXPECT_GT(send(true, 1000), 20);
+  for (int turn = 0; turn < 5; ++turn) {
+    EXPECT_LT(send(false, 30), 8) << turn;
+    EXPECT_LT(send(true, 30), 8) << turn;
+  }
 }
 
 TEST(MessageWays, TheyBeginWithTheChoices) {

@@ -6,9 +6,16 @@ MessageWays::MessageWays(const CopyChoices& choices, bool decides, TellChange te
     : choices_(choices),
       decides_(decides),
       tell_(std::move(tell)),
-      timed_([&](std::uint64_t bytes) { return choices.reads(bytes); }) {
+      timed_{WaysBySize([&](std::uint64_t bytes) { return choices.reads(bytes); }, Flow::kOneWay),
+             WaysBySize([&](std::uint64_t bytes) { return choices.reads(bytes); }, Flow::kOneWay)},
+      tells_(readSizes()) {}
+
+// A bit for each size that is read.
+std::uint32_t MessageWays::readSizes() {
+  std::uint32_t sizes = 0;
   for (std::size_t size = 0; size < WaysBySize::kSizes; ++size)
-    if (timed_.second(WaysBySize::kLeast << size)) tells_ |= std::uint32_t{1} << size;
+    if (timed().second(WaysBySize::kLeast << size)) sizes |= std::uint32_t{1} << size;
+  return sizes;
 }
 
 bool MessageWays::sends(std::uint64_t bytes, std::uint32_t told) {
@@ -20,14 +27,16 @@ bool MessageWays::sends(std::uint64_t bytes, std::uint32_t told) {
       --received_[size];
       mine = decides_;
     }
-    if (mine) reads = timed_.second(bytes);
+    if (mine) reads = timed().second(bytes);
     busy_.clear(std::memory_order_release);
   }
   if (mine || (told & kTold) == 0) return reads;
   return (told >> size & 1) != 0;
 }
 
-std::uint32_t MessageWays::received(std::uint64_t bytes, bool read, std::optional<std::chrono::nanoseconds> time) {
+std::uint32_t MessageWays::received(std::uint64_t bytes, bool read,
+                                    std::optional<std::chrono::nanoseconds> time,
+                                    std::optional<std::chrono::nanoseconds> line) {
   if (busy_.test_and_set(std::memory_order_acquire)) return tells_;
   const std::size_t size = WaysBySize::indexOf(bytes);
   received_[size] = kBothWays;
@@ -37,9 +46,13 @@ std::uint32_t MessageWays::received(std::uint64_t bytes, bool read, std::optiona
   std::optional<WayChange> change;
   bool times = false;
   if (decides_ || !bothWays) {
-    change = timed_.took(bytes, read, time);
-    times = timed_.times(bytes);
-    tells_ = kTold | (timed_.second(bytes) ? tells_ | bit : tells_ & ~bit);
+    change = timed().took(bytes, read, time);
+    if (distance_.took(line)) {
+      tells_ = readSizes();
+      untimed_ = 0;
+    }
+    times = timed().times(bytes);
+    tells_ = kTold | (timed().second(bytes) ? tells_ | bit : tells_ & ~bit);
   }
   untimed_ = times ? untimed_ & ~bit : untimed_ | bit;
   busy_.clear(std::memory_order_release);

@@ -5,9 +5,9 @@
 //   MessageWays ways(choices, mine < theirs, tell);
 //   if (ways.sends(bytes, told)) ...                       // the sender: this message is read
 //   if (ways.times(bytes)) ...                             // the receiver: the time of this message is needed
-//   told = ways.received(bytes, wasRead, duration);        // the receiver; the sender gets to know `told`
+//   told = ways.received(bytes, wasRead, duration, line);  // the receiver; the sender gets to know `told`
 //
-// A receiver times some of its messages (TwoWays) and tells the sender how the next ones are to go. If messages of a size go both ways, one
+// What is known of near cores and of far ones is kept apart (CoreDistance). A receiver times some of its messages (TwoWays) and tells the sender how the next ones are to go. If messages of a size go both ways, one
 // of the two ranks decides for both directions, from what it receives: two that go different ways at the same time both take longer
 // than two that go the same way, whichever that is.
 
@@ -18,6 +18,7 @@
 #include <optional>
 
 #include "runtime/transport/choices/copy_choices.h"
+#include "runtime/transport/choices/core_distance.h"
 #include "runtime/transport/choices/two_ways.h"
 
 namespace xylem::transport {
@@ -34,9 +35,10 @@ class MessageWays {
   bool times(std::uint64_t bytes) const {
     return (untimed_.load(std::memory_order_relaxed) >> WaysBySize::indexOf(bytes) & 1) == 0;
   }
-  // A message from the peer took this long, if it was timed. Returns what to tell the peer: a bit for each size that is read, and
-  // kTold once this rank has decided.
-  std::uint32_t received(std::uint64_t bytes, bool read, std::optional<std::chrono::nanoseconds> time);
+  // A message from the peer took this long, if it was timed, and so did a line from its core. Returns what to tell the peer: a bit for
+  // each size that is read, and kTold once this rank has decided.
+  std::uint32_t received(std::uint64_t bytes, bool read, std::optional<std::chrono::nanoseconds> time,
+                         std::optional<std::chrono::nanoseconds> line = {});
 
   static constexpr std::uint32_t kTold = 1U << 31;
 
@@ -44,14 +46,18 @@ class MessageWays {
   // A size goes both ways while the last message of the other direction is less than this many ago. A large message is several
   // here, one for each channel.
   static constexpr int kBothWays = 64;
+  WaysBySize& timed() { return timed_[distance_.isFar()]; }
+  std::uint32_t readSizes();
 
   const CopyChoices choices_;
   const bool decides_;
   const TellChange tell_;
   std::atomic_flag busy_;  // a thread that would have to wait does without
-  WaysBySize timed_;
+  CoreDistance distance_;
+  std::array<WaysBySize, 2> timed_;  // between near cores, and between far ones
   std::atomic<std::uint32_t> tells_{0};
-  std::atomic<std::uint32_t> untimed_{0};  // a bit for each size of which the next message's time is not needed
+  std::atomic<std::uint32_t> untimed_{
+      0};  // a bit for each size of which the next message's time is not needed
   // By WaysBySize::indexOf: how many messages of the other direction may still pass.
   std::array<int, WaysBySize::kSizes> sent_{}, received_{};
 };

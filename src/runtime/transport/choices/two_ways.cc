@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <numeric>
 #include <utility>
 
 namespace xylem::transport {
@@ -16,50 +17,88 @@ std::optional<WayChange> TwoWays::took(bool second, std::optional<Time> time) {
   return {};
 }
 
+TwoWays::Time TwoWays::timeOf(std::span<const Time> times, bool second) const {
+  if (flow_ == Flow::kOneWay && !second)
+    return std::reduce(times.begin(), times.end()) / static_cast<Time::rep>(times.size());
+  const auto latest = times.last(std::min(times.size(), kLatest));
+  return *std::min_element(latest.begin(), latest.end());
+}
+
 std::optional<WayChange> TwoWays::tookTime(Time time) {
   if (trying_) {
     if (++tries_ == 1) return {};
+    const std::span<Time> before = std::span(tried_).first(static_cast<std::size_t>(tries_ - 2));
     const bool shorter =
-        static_cast<double>(time.count()) < kStillShorter * static_cast<double>(tried_.count());
-    tried_ = tries_ == 2 ? time : std::min(tried_, time);
+        !before.empty() && static_cast<double>(time.count()) <
+                               kStillShorter * static_cast<double>(std::ranges::min(before).count());
+    tried_[before.size()] = time;
     return isTried(time, shorter) ? decide() : std::nullopt;
   }
   if (std::exchange(settled_, true)) {
-    if (counted_ == 0) latest_.fill(time);
-    latest_[counted_++ % latest_.size()] = time;
-    if (counted_ == 1 && isLong(time)) untilTrial_ = kBetweenLong;
+    std::shift_left(latest_.begin(), latest_.end(), 1);
+    latest_.back() = time;
+    if (++counted_ == 1 && !isNew_ && isLong(time)) untilTrial_ = kBetweenLong;
   }
   if (counted_ == 0 || --untilTrial_ > 0) return {};
+  if (std::exchange(isNew_, false))
+    if (const Time now = usually(); now > before_) return take(before_, now, true);
   trying_ = true;
   tries_ = 0;
   return {};
 }
 
+// Takes the other way from now on.
+WayChange TwoWays::take(Time now, Time before, bool back) {
+  usual_ = !usual_;
+  settled_ = promising_ = false;
+  latest_.back() = now;
+  counted_ = back ? 1 : 0;
+  isNew_ = !back;
+  before_ = before;
+  if (back) ++broken_;
+  untilTrial_ = back ? untilNext(1) : untilKnown(now);
+  return {.second = usual_, .back = back, .before = before, .now = now};
+}
+
+// Operations until the next trial of a way that takes this many times as long.
+std::uint32_t TwoWays::untilNext(double slower) const {
+  const double longer =
+      std::max(1.0, slower * slower) * static_cast<double>(std::uint64_t{1} << std::min(broken_, 16));
+  return static_cast<std::uint32_t>(std::min<double>(kLongestInterval, kInterval * longer));
+}
+
+// Operations that take as long until it is known how long they usually do.
+std::uint32_t TwoWays::untilKnown(Time time) {
+  return static_cast<std::uint32_t>(
+      std::clamp<Time::rep>(kKnownAfter / std::max(time, Time(1)), kLeastKnown, kInterval));
+}
+
 // Whether a trial whose last operation took this long is over.
 bool TwoWays::isTried(Time time, bool shorter) const {
   if (tries_ == kMostTries) return true;
+  if (shorter) return false;
   const bool clearlySlower =
-      static_cast<double>(time.count()) > kClearlyFaster * static_cast<double>(least().count());
-  if (isLong(time) && clearlySlower && tries_ >= kLeastLong) return true;
-  return tries_ >= kTries && !shorter;
+      static_cast<double>(time.count()) > kClearlyFaster * static_cast<double>(usually().count());
+  return tries_ >= (isLong(time) && clearlySlower ? kLeastLong : kTries);
 }
 
 std::optional<WayChange> TwoWays::decide() {
   trying_ = settled_ = false;
-  const Time usually = least();
+  const Time before = usually();
+  const Time now = timeOf(std::span(tried_).first(static_cast<std::size_t>(tries_ - 1)), !usual_);
   const double slower =
-      static_cast<double>(tried_.count()) / static_cast<double>(std::max<Time::rep>(usually.count(), 1));
+      static_cast<double>(now.count()) / static_cast<double>(std::max<Time::rep>(before.count(), 1));
   const bool faster = slower * kClearlyFaster < 1;
-  if (faster && promising_) {
-    usual_ = !usual_;
-    promising_ = false;
-    untilTrial_ = kInterval;
-    return WayChange{.second = usual_, .before = usually, .now = tried_};
-  }
+  if (faster && promising_) return take(now, before, false);
   promising_ = faster;
-  untilTrial_ = faster ? (isLong(tried_) ? kBetweenLong : kConfirming)
-                       : static_cast<std::uint32_t>(
-                             std::min<double>(kLongestInterval, kInterval * std::max(1.0, slower * slower)));
+  ++trials_;
+  if (faster) {
+    untilTrial_ = isLong(before) ? kBetweenLong : kConfirming;
+  } else {
+    untilTrial_ = untilNext(slower);
+    if (trials_ <= kEarlyTrials && slower < kHardlySlower)
+      untilTrial_ = std::min(untilTrial_, untilKnown(before));
+  }
   return {};
 }
 

@@ -9,9 +9,16 @@
 //
 // Now and then some operations take the other way, more seldom the slower that was: trials cost about a hundredth of the time. A
 // trial goes on while times become clearly shorter, for four to eight operations: what has not been done for a while
-// is slow at first, in the kernel and in the caches. The least time counts, as whatever disturbs an operation makes it longer. Only the
-// first operation after a change of the way may seem too short, and does not count: others have run ahead, if data goes one way. The
-// other way is taken for good if it was clearly faster in two trials, one soon after the other. So noise changes nothing.
+// is slow at first, in the kernel and in the caches. The least time counts, as whatever disturbs an operation makes it longer. The
+// other way is taken for good if it was clearly faster in two trials, one soon after the other. So noise changes nothing. What had not been
+// done for a while may also be fast at first, as staging memory is that other ranks have not read lately. So a new way is left again if it soon
+// takes longer than the old one did, and each time that this happens trials become more seldom. The first few trials come sooner where
+// times differ little: neither way is known well yet.
+//
+// If data goes one way and is staged, ranks that bring it run ahead: an operation takes next to nothing where its data is there already, and
+// another one waits for the data of several. So with Flow::kOneWay the mean counts instead of the least time, for the first way. The
+// first operation after a change of the way never counts.
+//
 // Only trials and the operations just before one are timed, as to read the clock twice takes a tenth of the shortest operations or more.
 //
 // Programs make few operations that take long, and little makes those slow at first. So their trials come sooner: an operation that takes
@@ -26,6 +33,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -34,13 +42,17 @@ namespace xylem::transport {
 // Data of a power of two of bytes, up to twice as much, is moved in another way from now on: what both ways took.
 struct WayChange {
   bool second = false;      // the new way
+  bool back = false;        // the old one after all: the other soon took longer than in its trials
   std::uint64_t bytes = 0;  // the power of two, if data has sizes
   std::chrono::nanoseconds before{}, now{};
 };
 
+// Whether all ranks wait for each other in each operation, or data goes from ranks that need not wait to one that does.
+enum class Flow { kBothWays, kOneWay };
+
 class TwoWays {
  public:
-  explicit TwoWays(bool second = false) : usual_(second) {}
+  explicit TwoWays(bool second = false, Flow flow = Flow::kBothWays) : flow_(flow), usual_(second) {}
 
   bool second() const { return usual_ != trying_; }
   // Whether any operation has come.
@@ -59,7 +71,12 @@ class TwoWays {
   using Time = std::chrono::nanoseconds;
   std::optional<WayChange> tookTime(Time time);
   std::optional<WayChange> decide();
-  Time least() const { return *std::min_element(latest_.begin(), latest_.end()); }
+  WayChange take(Time now, Time before, bool back);
+  std::uint32_t untilNext(double slower) const;
+  static std::uint32_t untilKnown(Time time);
+  // What the operations of one way took whose times these are, the latest last.
+  Time timeOf(std::span<const Time> times, bool second) const;
+  Time usually() const { return timeOf(std::span(latest_).last(std::min(counted_, latest_.size())), usual_); }
   static bool isLong(Time time) { return time >= std::chrono::microseconds(500); }
   bool isTried(Time time, bool shorter) const;
 
@@ -68,32 +85,42 @@ class TwoWays {
   // have been used, the first data in each of which waits for its memory.
   static constexpr std::uint32_t kFirst = 4, kConfirming = 8;
   static constexpr std::uint32_t kBetweenLong = 2;  // before the first two trials of long operations
-  static constexpr std::uint32_t kTimed = 8;        // operations before a trial
+  static constexpr Time kKnownAfter = std::chrono::milliseconds(2);
+  static constexpr std::uint32_t kLeastKnown = 4;
+  static constexpr int kEarlyTrials = 3;
+  static constexpr double kHardlySlower = 1.5;
+  static constexpr std::uint32_t kTimed = 8;  // operations before a trial
+  static constexpr std::size_t kLatest = 4;   // those of which the least time counts
   // Operations of a trial, of which the first does not count.
   static constexpr int kTries = 4, kMostTries = 8, kLeastLong = 3;
   static constexpr double kStillShorter = 0.95;  // than the least time before
   static constexpr double kClearlyFaster = 1.15;
 
+  Flow flow_;
   bool usual_;
   bool used_ = false;
   bool trying_ = false;
-  bool settled_ = false;  // the usual way has been taken since the last trial
+  bool settled_ = false;    // the usual way has been taken since the last trial
   bool promising_ = false;  // the last trial was faster
+  bool isNew_ = false;      // the usual way, which took less time than before_ in its trials
+  Time before_{};
+  int broken_ = 0;  // how often the usual way became another one and soon turned out to take longer
+  int trials_ = 0;
   int tries_ = 0;
   std::uint32_t untilTrial_ = kFirst;
   std::size_t counted_ = 0;
-  std::array<Time, 4> latest_{};  // times of the usual way
-  Time tried_{};                  // the least time of this trial
+  std::array<Time, kTimed> latest_{};     // times of the usual way, the latest last
+  std::array<Time, kMostTries> tried_{};  // times of this trial, without the first
 };
 
 // The ways of data of all sizes that have several: one for each power of two. Where one changes, the cores are nearer or farther than they
-// were. So the others are tried soon, and sizes up to four times as small or large that have not come yet begin with the new way.
+// were. So the others are tried soon, and sizes up to eight times as small or large that have not come yet begin with the new way.
 class WaysBySize {
  public:
   // `second(bytes)`: whether data of that size begins with the second way.
   template <typename Second>
-  explicit WaysBySize(Second&& second) {
-    for (std::size_t i = 0; i < ways_.size(); ++i) ways_[i] = TwoWays(second(kLeast << i));
+  explicit WaysBySize(Second&& second, Flow flow = Flow::kBothWays) : flow_(flow) {
+    for (std::size_t i = 0; i < ways_.size(); ++i) ways_[i] = TwoWays(second(kLeast << i), flow);
   }
   // Less data than this is too soon moved to try anything.
   static bool has(std::uint64_t bytes) { return bytes >= kLeast; }
@@ -112,13 +139,13 @@ class WaysBySize {
     const double share = static_cast<double>(kLeast << index) / static_cast<double>(bytes);
     if (time) time = std::chrono::nanoseconds(std::llround(share * static_cast<double>(time->count())));
     std::optional<WayChange> change = ways_[index].took(second, time);
-    if (change) {
-      change->bytes = kLeast << index;
+    if (change) change->bytes = kLeast << index;
+    if (change && !change->back) {
       for (std::size_t other = 0; other < kSizes; ++other)
         if (other != index && ways_[other].used())
           ways_[other].trySoon();
-        else if (other != index && other + 2 >= index && other <= index + 2)
-          ways_[other] = TwoWays(change->second);
+        else if (other != index && other + kNear >= index && other <= index + kNear)
+          ways_[other] = TwoWays(change->second, flow_);
     }
     return change;
   }
@@ -132,6 +159,9 @@ class WaysBySize {
   static constexpr std::size_t kSizes = 16;  // 8 KiB to 256 MiB and more
 
  private:
+  static constexpr std::size_t kNear = 3;  // powers of two
+
+  Flow flow_;
   std::array<TwoWays, kSizes> ways_;
 };
 

@@ -62,8 +62,9 @@ bool LocalPeerMemory::readsMessage(std::uint64_t bytes, std::uint32_t told) {
 }
 
 std::uint32_t LocalPeerMemory::received(std::uint64_t bytes, bool read,
-                                        std::optional<std::chrono::nanoseconds> time) {
-  return ways_->received(bytes, read, time);
+                                        std::optional<std::chrono::nanoseconds> time,
+                                        std::optional<std::chrono::nanoseconds> line) {
+  return ways_->received(bytes, read, time, line);
 }
 
 bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, bool readable, StepNote& note) {

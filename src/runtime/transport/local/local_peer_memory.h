@@ -49,8 +49,8 @@ class LocalPeerMemory : public PeerMemory {
     if (!adapts(bytes)) return Hears::kNothing;
     return ways_->times(bytes) ? Hears::kTime : Hears::kMessage;
   }
-  std::uint32_t received(std::uint64_t bytes, bool read,
-                         std::optional<std::chrono::nanoseconds> time) override;
+  std::uint32_t received(std::uint64_t bytes, bool read, std::optional<std::chrono::nanoseconds> time,
+                         std::optional<std::chrono::nanoseconds> line) override;
   const std::byte* reach(const StepNote& note) override;
   void read(const StepNote& note, std::byte* out) override;
   std::byte* at(const BufferPlace& place, std::size_t bytes) override;

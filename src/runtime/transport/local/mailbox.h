@@ -123,6 +123,8 @@ struct Mailbox {
   alignas(64) std::atomic<std::uint32_t> gaveUp;
   // 1 while this rank uses others' buffers. In a line of its own, as only ranks that give up load it.
   alignas(64) std::atomic<std::uint32_t> visiting;
+  // Counts operations, for ranks that time how long the line takes to come (choices/core_distance.h).
+  alignas(128) std::atomic<std::uint32_t> beat;
   alignas(4096) std::byte smallAreas[kSmallStagingAreas][kSmallStagingBytes];
   std::byte littleAreas[kLittleStagingAreas][kLittleStagingBytes];
   std::byte manyAreas[kManyStagingAreas][kManyStagingBytes];

@@ -33,8 +33,12 @@ class PeerMemory {
   // Whether received() wants to hear of the next message, and of its time.
   enum class Hears { kNothing, kMessage, kTime };
   virtual Hears hearsOf(std::uint64_t) const { return Hears::kNothing; }
-  // A message of which it wants to hear took this long, read or staged, if it was timed. Returns what to tell the sender.
-  virtual std::uint32_t received(std::uint64_t, bool, std::optional<std::chrono::nanoseconds>) { return 0; }
+  // A message of which it wants to hear took this long, read or staged, if it was timed; and so did a line from the sender. Returns what to
+  // tell the sender.
+  virtual std::uint32_t received(std::uint64_t, bool, std::optional<std::chrono::nanoseconds> /*time*/,
+                                 std::optional<std::chrono::nanoseconds> /*line*/) {
+    return 0;
+  }
   // The address of a note of the peer in this address space; null if only read() can fetch the payload.
   // Throws if the note is invalid.
   virtual const std::byte* reach(const StepNote& note) = 0;

@@ -80,6 +80,8 @@ struct QueueControl {
   StepNote notes[kQueueSteps];                             // beside `tail`, so that one transfer brings both
   // 1 once the writer has given up: the reader must not begin to read the memory that notes refer to.
   std::atomic<std::uint32_t> withdrawn;
+  // Counts messages, for a reader that times how long the line takes to come (choices/core_distance.h).
+  alignas(64) std::atomic<std::uint32_t> beat;
   // Written by the reader:
   alignas(kCounterBytes) std::atomic<std::uint64_t> head;  // steps finished
   // The sizes of messages that are to be read through the kernel (PeerMemory::received). Beside `head`, which the writer loads

@@ -90,7 +90,9 @@ bool RecvEnd::copy(const StepNote& note, std::byte* out, std::size_t whole, cons
 
 void RecvEnd::received(std::size_t whole, std::optional<std::chrono::nanoseconds> time) {
   if (lastRegion_ > StepNote::kAddress) return;  // mapped
-  const std::uint32_t tells = memory_->received(whole, lastRegion_ == StepNote::kAddress, time);
+  std::optional<std::chrono::nanoseconds> line;
+  if (beat_.isDue(whole)) line = beat_.load(queue_.control->beat);
+  const std::uint32_t tells = memory_->received(whole, lastRegion_ == StepNote::kAddress, time, line);
   if (tells == told_) return;
   told_ = tells;
   queue_.control->told.store(tells, std::memory_order_relaxed);

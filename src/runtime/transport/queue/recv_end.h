@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "core/copying.h"
+#include "runtime/transport/choices/core_distance.h"
 #include "runtime/transport/local/peer_memory.h"
 #include "runtime/transport/queue/copy_sharing.h"
 #include "runtime/transport/queue/low_latency.h"
@@ -161,6 +162,7 @@ class RecvEnd {
   std::size_t taken_ = 0;               // bytes of the next step that takePiece has copied
   std::uint32_t lastRegion_ = 0;        // of takePiece's last note
   std::uint32_t told_ = 0;              // as in QueueControl
+  BeatProbe beat_;
   QueueMemory queue_;
   std::size_t llSlotBytes_;
   std::size_t ll128SlotBytes_;

@@ -84,8 +84,10 @@ std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::si
     const std::size_t bytes = std::min(left, kMaxPieceBytes);
     StepNote note;
     note.bytes = static_cast<std::uint32_t>(bytes);
-    if (left == whole)
+    if (left == whole) {
       messageIsRead_ = memory_->readsMessage(whole, queue_.control->told.load(std::memory_order_relaxed));
+      queue_.control->beat.store(++messages_, std::memory_order_release);
+    }
     if (memory_->locate(data, bytes, messageIsRead_, note)) {
       publishShared(note);
       return bytes;

@@ -155,6 +155,7 @@ class SendEnd {
   int peer_;
   bool isPopulated_ = false;    // the wide slots have their memory
   bool messageIsRead_ = false;  // through the kernel, if the peer can map it in no other way
+  std::uint32_t messages_ = 0;  // as in QueueControl::beat
   PeerMemory* memory_;
   Pump* pump_;
   Staging staging_;
