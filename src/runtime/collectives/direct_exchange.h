@@ -17,9 +17,9 @@
 //
 // All ranks take the same way, because they choose it from the calls, from what all of them have posted, and
 // from their count of operations alone. Whether data of some size is staged or read is found out while running
-// (TwoWays): one rank times some of its operations and tells in what it posts which way the next one of that size takes. What it knows of near
-// cores and of far ones it keeps apart (CoreDistance). If staged data goes
-// one way (Broadcast, Reduce), not all ranks see what that rank posts; now and then such an operation begins with a meeting of all.
+// (TwoWays): one rank times some of its operations and tells in what it posts which way the next one of that size takes. Near cores and far
+// ones each have their own times (CoreDistance). If staged data goes one way (Broadcast, Reduce), not all ranks see what that rank posts; now
+// and then such an operation begins with a meeting of all.
 // Every element is combined in the order of the ranks, by one rank only or by all alike.
 
 #include <array>
@@ -115,9 +115,8 @@ class DirectExchange {
   const transport::CopyChoices choices_;
   const transport::TellChange tell_;
   const SharedWork shared_;
-  const bool readable_;  // all other ranks can read this one's memory
-  // Of one of the other ranks, if this one is the teller.
-  transport::BeatProbe beat_;
+  const bool readable_;        // all other ranks can read this one's memory
+  transport::BeatProbe beat_;  // the next rank's, if this one is the teller
   transport::CoreDistance distance_;
   // By kind: what this rank has timed between near cores, and between far ones, the second way being read; and what all ranks were
   // told, by WaysBySize::indexOf, too.

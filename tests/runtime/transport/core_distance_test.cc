@@ -21,7 +21,7 @@ TEST(CoreDistance, TwoTimesInARowChangeIt) {
   const nanoseconds near(70), far(280), between(130), disturbed(20'000);
   EXPECT_EQ(after({near, far, near, far, near}), 0);
   EXPECT_FALSE(distance.isFar());
-  // What says nothing is as if it had not been.
+  // Times in between, and disturbed ones, are passed over.
   EXPECT_EQ(after({far, between, std::nullopt, disturbed, far}), 1);
   EXPECT_TRUE(distance.isFar());
   EXPECT_EQ(after({far, near, far, disturbed, between}), 0);

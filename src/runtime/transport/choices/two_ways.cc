@@ -6,6 +6,13 @@
 #include <utility>
 
 namespace xylem::transport {
+namespace {
+
+double ratio(std::chrono::nanoseconds a, std::chrono::nanoseconds b) {
+  return static_cast<double>(a.count()) / static_cast<double>(std::max<std::int64_t>(b.count(), 1));
+}
+
+}  // namespace
 
 std::optional<WayChange> TwoWays::took(bool second, std::optional<Time> time) {
   used_ = true;
@@ -28,9 +35,7 @@ std::optional<WayChange> TwoWays::tookTime(Time time) {
   if (trying_) {
     if (++tries_ == 1) return {};
     const std::span<Time> before = std::span(tried_).first(static_cast<std::size_t>(tries_ - 2));
-    const bool shorter =
-        !before.empty() && static_cast<double>(time.count()) <
-                               kStillShorter * static_cast<double>(std::ranges::min(before).count());
+    const bool shorter = !before.empty() && ratio(time, std::ranges::min(before)) < kStillShorter;
     tried_[before.size()] = time;
     return isTried(time, shorter) ? decide() : std::nullopt;
   }
@@ -40,8 +45,13 @@ std::optional<WayChange> TwoWays::tookTime(Time time) {
     if (++counted_ == 1 && !isNew_ && isLong(time)) untilTrial_ = kBetweenLong;
   }
   if (counted_ == 0 || --untilTrial_ > 0) return {};
-  if (std::exchange(isNew_, false))
-    if (const Time now = usually(); now > before_) return take(before_, now, true);
+  if (std::exchange(isNew_, false)) {
+    const Time now = usually();
+    if (now > before_) return take(before_, now, true);
+    broken_ = 0;
+    untilTrial_ = untilNext(ratio(before_, now));
+    return {};
+  }
   trying_ = true;
   tries_ = 0;
   return {};
@@ -77,8 +87,7 @@ std::uint32_t TwoWays::untilKnown(Time time) {
 bool TwoWays::isTried(Time time, bool shorter) const {
   if (tries_ == kMostTries) return true;
   if (shorter) return false;
-  const bool clearlySlower =
-      static_cast<double>(time.count()) > kClearlyFaster * static_cast<double>(usually().count());
+  const bool clearlySlower = ratio(time, usually()) > kClearlyFaster;
   return tries_ >= (isLong(time) && clearlySlower ? kLeastLong : kTries);
 }
 
@@ -86,8 +95,7 @@ std::optional<WayChange> TwoWays::decide() {
   trying_ = settled_ = false;
   const Time before = usually();
   const Time now = timeOf(std::span(tried_).first(static_cast<std::size_t>(tries_ - 1)), !usual_);
-  const double slower =
-      static_cast<double>(now.count()) / static_cast<double>(std::max<Time::rep>(before.count(), 1));
+  const double slower = ratio(now, before);
   const bool faster = slower * kClearlyFaster < 1;
   if (faster && promising_) return take(now, before, false);
   promising_ = faster;

@@ -10,9 +10,9 @@
 // Now and then some operations take the other way, more seldom the slower that was: trials cost about a hundredth of the time. A
 // trial goes on while times become clearly shorter, for four to eight operations: what has not been done for a while
 // is slow at first, in the kernel and in the caches. The least time counts, as whatever disturbs an operation makes it longer. The
-// other way is taken for good if it was clearly faster in two trials, one soon after the other. So noise changes nothing. What had not been
-// done for a while may also be fast at first, as staging memory is that other ranks have not read lately. So a new way is left again if it soon
-// takes longer than the old one did, and each time that this happens trials become more seldom. The first few trials come sooner where
+// other way is taken for good if it was clearly faster in two trials, one soon after the other. So noise changes nothing. But
+// staging memory that other ranks have not read lately is fast at first. So a new way is left again if it soon takes longer than the old
+// one did, and each time that this happens trials become more seldom. The first few trials come sooner where
 // times differ little: neither way is known well yet.
 //
 // If data goes one way and is staged, ranks that bring it run ahead: an operation takes next to nothing where its data is there already, and
@@ -74,7 +74,7 @@ class TwoWays {
   WayChange take(Time now, Time before, bool back);
   std::uint32_t untilNext(double slower) const;
   static std::uint32_t untilKnown(Time time);
-  // What the operations of one way took whose times these are, the latest last.
+  // How long operations of one way take that took these times, the latest last.
   Time timeOf(std::span<const Time> times, bool second) const;
   Time usually() const { return timeOf(std::span(latest_).last(std::min(counted_, latest_.size())), usual_); }
   static bool isLong(Time time) { return time >= std::chrono::microseconds(500); }
