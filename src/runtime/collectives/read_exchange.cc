@@ -12,8 +12,12 @@ namespace {
 // The piece of each thread. After each piece the executor looks whether all ranks are still present.
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 // Data of all other ranks together, which stays in a core's second-level cache between being read and being reduced.
-constexpr std::size_t kScratchBytes = std::size_t{128} << 10;
+constexpr std::size_t kScratchBytes = std::size_t{256} << 10;
 constexpr std::size_t kLine = 64;
+// The scratch memory of a thread: each rank's data may begin anywhere in a line.
+constexpr std::size_t scratchStride(int ranks) {
+  return kScratchBytes + 2 * kLine * static_cast<std::size_t>(ranks);
+}
 
 }  // namespace
 
@@ -49,7 +53,6 @@ void ReadExchange::start(const DirectWork& work, Meeting& meeting) {
     }
   }
   if (!reducing_) return keepOwn(work, rank_, 0, block);
-  if (scratch_ == nullptr) scratch_ = std::make_unique<std::byte[]>(shared_.threads() * kScratchBytes);
   factors_.resize(static_cast<std::size_t>(ranks_));
   for (int rank = 0; rank < ranks_; ++rank)
     factors_[static_cast<std::size_t>(rank)] = factorOf(work, meeting.of(rank));
@@ -87,6 +90,7 @@ void ReadExchange::copyNext(Meeting& meeting) {
 void ReadExchange::reduceNext(Meeting& meeting) {
   const std::size_t element = work_.reduction.elementBytes, others = static_cast<std::size_t>(ranks_ - 1);
   const std::size_t most = kScratchBytes / others / kLine * kLine / element;
+  std::byte* const scratch = scratch_.get(shared_.threads() * scratchStride(ranks_));
   const bool much = (end_ - begin_) * element * others >= SharedWork::kLeastShared;
   const std::size_t parts = much ? shared_.threads() : 1;
   const std::size_t each = std::max(most, kPieceBytes / others / kLine * kLine / element);
@@ -94,12 +98,13 @@ void ReadExchange::reduceNext(Meeting& meeting) {
   shared_.parts(parts, [&](std::size_t part) {
     const std::size_t end = std::min(n, (part + 1) * perPart);
     for (std::size_t at = part * perPart; at < end; at += most)
-      reduceStretch(meeting, begin_ + at, std::min(most, end - at), scratch_.get() + part * kScratchBytes);
+      reduceStretch(meeting, begin_ + at, std::min(most, end - at), scratch + part * scratchStride(ranks_));
   });
   begin_ += n;
 }
 
-// Reads n elements of all other ranks, from element `begin` of the block on, and reduces them with this one's, in the order of the ranks.
+// Reads n elements of all other ranks, from element `begin` of the block on, and reduces them with this one's, in the order of the ranks. The
+// kernel copies a fifth faster to memory that begins at the same byte of a line as what it reads.
 void ReadExchange::reduceStretch(Meeting& meeting, std::size_t begin, std::size_t n,
                                  std::byte* scratch) const {
   const std::size_t element = work_.reduction.elementBytes, at = begin * element;
@@ -108,10 +113,12 @@ void ReadExchange::reduceStretch(Meeting& meeting, std::size_t begin, std::size_
   std::array<const std::byte*, SharedWork::kMostBuffers> sources;
   for (int rank = 0; rank < ranks_; ++rank) {
     const std::byte*& source = sources[static_cast<std::size_t>(rank)];
-    source = rank == rank_ ? work_.input + block + at : scratch;
+    source = work_.input + block + at;
     if (rank == rank_) continue;
-    read(meeting, rank, false, block + at, n * element, scratch);
-    scratch += (n * element + kLine - 1) / kLine * kLine;
+    std::byte* const out = scratch + (meeting.of(rank).buffers.input.address + block + at) % kLine;
+    read(meeting, rank, false, block + at, n * element, out);
+    source = out;
+    scratch += (n * element + 2 * kLine - 1) / kLine * kLine;
   }
   std::byte* const out = work_.output + at;
   combineAll(work_.reduction, {std::span(sources).first(static_cast<std::size_t>(ranks_)), factors_},

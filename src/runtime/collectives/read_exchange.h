@@ -20,6 +20,7 @@
 #include "runtime/collectives/direct_share.h"
 #include "runtime/collectives/meeting.h"
 #include "runtime/collectives/shared_work.h"
+#include "runtime/transport/queue/low_latency.h"
 
 namespace xylem::collectives {
 
@@ -55,13 +56,13 @@ class ReadExchange {
   const SharedWork& shared_;
   DirectWork work_;
   int rank_ = 0, ranks_ = 1;
-  bool reducing_ = false;                 // in this stage
-  bool collects_ = false;                 // in the stage after it
-  std::size_t begin_ = 0, end_ = 0;       // the rest of what this rank reduces, in elements of its block
-  std::vector<Part> parts_;               // to copy
-  std::size_t part_ = 0, copied_ = 0;     // the next one, and the bytes of it that are done
-  std::unique_ptr<std::byte[]> scratch_;  // by stretch: the other ranks' data that is reduced next
-  std::vector<Factor> factors_;           // by rank
+  bool reducing_ = false;              // in this stage
+  bool collects_ = false;              // in the stage after it
+  std::size_t begin_ = 0, end_ = 0;    // the rest of what this rank reduces, in elements of its block
+  std::vector<Part> parts_;            // to copy
+  std::size_t part_ = 0, copied_ = 0;  // the next one, and the bytes of it that are done
+  transport::Staging scratch_;         // by stretch: the other ranks' data that is reduced next
+  std::vector<Factor> factors_;        // by rank
 };
 
 }  // namespace xylem::collectives
