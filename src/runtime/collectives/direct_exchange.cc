@@ -239,6 +239,7 @@ DirectExchange::Outcome DirectExchange::advance() {
           }
         } else if (!findBuffers()) {
           meeting_.leave();
+          counts_ = counts_ && !isRooted(work_.function);  // two meetings would count for one
           begin(Way::kStaged);
           break;
         }

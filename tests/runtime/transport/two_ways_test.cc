@@ -132,12 +132,12 @@ TEST(TwoWays, TheFirstOperationAfterAChangeMayBeShortForNothing) {
   EXPECT_TRUE(ways.second());
 }
 
-// A receiver finds the data of some operations there already, and waits for that of three at once.
+// A receiver finds the data of some operations there already, and waits for that of two at once.
 TEST(TwoWays, WhereDataGoesOneWayTheMeanCounts) {
   for (const long read : {40'000, 90'000}) {
     TwoWays ways(false, Flow::kOneWay);
     int staged = 0;
-    run(ways, 500, [&](bool second) { return second ? read : ++staged % 4 == 0 ? 200'000 : 12'000; });
+    run(ways, 500, [&](bool second) { return second ? read : ++staged % 2 == 0 ? 110'000 : 12'000; });
     EXPECT_EQ(ways.second(), read < 50'000);
   }
 }

@@ -25,8 +25,11 @@ std::optional<WayChange> TwoWays::took(bool second, std::optional<Time> time) {
 }
 
 TwoWays::Time TwoWays::timeOf(std::span<const Time> times, bool second) const {
-  if (flow_ == Flow::kOneWay && !second)
-    return std::reduce(times.begin(), times.end()) / static_cast<Time::rep>(times.size());
+  if (flow_ == Flow::kOneWay && !second) {
+    const Time all = std::reduce(times.begin(), times.end());
+    if (times.size() < kTimed) return all / static_cast<Time::rep>(times.size());
+    return (all - std::ranges::max(times)) / static_cast<Time::rep>(times.size() - 1);
+  }
   const auto latest = times.last(std::min(times.size(), kLatest));
   return *std::min_element(latest.begin(), latest.end());
 }

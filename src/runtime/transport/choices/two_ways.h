@@ -16,7 +16,7 @@
 // times differ little: neither way is known well yet.
 //
 // If data goes one way and is staged, ranks that bring it run ahead: an operation takes next to nothing where its data is there already, and
-// another one waits for the data of several. So with Flow::kOneWay the mean counts instead of the least time, for the first way. The
+// another one waits for the data of several. So with Flow::kOneWay the mean counts instead of the least time, for the first way; of eight times without the longest. The
 // first operation after a change of the way never counts.
 //
 // Only trials and the operations just before one are timed, as to read the clock twice takes a tenth of the shortest operations or more.
