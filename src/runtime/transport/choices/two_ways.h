@@ -82,8 +82,8 @@ class TwoWays {
 
   static constexpr std::uint32_t kInterval = 64, kLongestInterval = 16384;  // operations between trials
   // Before the first trial: soon, as a program may have few operations that take long. Before a second one, all eight slots of a queue
-  // have been used, the first data in each of which waits for its memory.
-  static constexpr std::uint32_t kFirst = 4, kConfirming = 8;
+  // have been used, the first data in each of which waits for its memory; and eight operations have been timed, as the first is not.
+  static constexpr std::uint32_t kFirst = 4, kConfirming = 9;
   static constexpr std::uint32_t kBetweenLong = 2;  // before the first two trials of long operations
   static constexpr Time kKnownAfter = std::chrono::milliseconds(2);
   static constexpr std::uint32_t kLeastKnown = 4;
