@@ -65,8 +65,11 @@ TEST(TwoWays, LongOperationsTakeTheFasterOneSoon) {
 TEST(TwoWays, FollowsAMachineThatChanges) {
   TwoWays ways;
   for (int turn = 0; turn < 6; ++turn) {
-    run(ways, 5000, [&](bool second) { return second == (turn % 2 == 0) ? 8000 : 33000; });
-    EXPECT_EQ(ways.second(), turn % 2 == 0) << turn;
+    const bool secondIsFaster = turn % 2 == 0;
+    const auto time = [&](bool second) { return second == secondIsFaster ? 8000 : 33000; };
+    run(ways, 5000, time);
+    // Some of them may be a trial.
+    EXPECT_EQ(run(ways, 100, time) > 50, secondIsFaster) << turn;
   }
 }
 
