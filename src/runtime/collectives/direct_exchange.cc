@@ -57,6 +57,7 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
   DirectWork work;
   const std::size_t kinds = 2 * static_cast<std::size_t>(meeting_.ranks()) + kFunctions;
   for (auto& timed : timed_) timed.resize(kinds);
+  others_.resize(static_cast<std::size_t>(meeting_.ranks()));
   told_.resize(kinds * transport::WaysBySize::kSizes);
   for (std::size_t f = 0; f < kFunctions; ++f) {
     work.function = static_cast<Function>(f);
@@ -79,8 +80,13 @@ int DirectExchange::tellerOf(const DirectWork& work) const {
   return work.function == Function::kBroadcast ? (work.root + 1) % meeting_.ranks() : 0;
 }
 
+// The rank whose distance counts where this one decides. With more than two of them it stands for all.
+int DirectExchange::awaited() const {
+  return work_.function == Function::kBroadcast ? work_.root : (meeting_.rank() + 1) % meeting_.ranks();
+}
+
 transport::WaysBySize& DirectExchange::timedWays() {
-  std::unique_ptr<transport::WaysBySize>& ways = timed_[distance_.isFar()][kind_];
+  std::unique_ptr<transport::WaysBySize>& ways = timed_[awaitedOther().distance.isFar()][kind_];
   if (ways == nullptr)
     ways = std::make_unique<transport::WaysBySize>(
         [this](std::uint64_t bytes) { return choices_.readsBlock(bytes, reduces(work_.function)); },
@@ -165,6 +171,7 @@ void DirectExchange::begin(Way way) {
   }
   look_ = firstLook();
   nextMeeting();
+  if (adapts_ && way != Way::kBatched) meeting_.beat();
 }
 
 void DirectExchange::nextMeeting() {
@@ -198,8 +205,8 @@ void DirectExchange::noteTime() {
   std::optional<std::chrono::nanoseconds> time;
   if (times_) time = std::chrono::steady_clock::now() - begun_;
   const auto change = timedWays().took(blockBytes(work_), way_ == Way::kRead, time);
-  const auto& timed = timed_[distance_.isFar()];
-  if (beat_.isDue(blockBytes(work_))) distance_.took(beat_.load(meeting_.beatOfNext()));
+  const auto& timed = timed_[awaitedOther().distance.isFar()];
+  noteDistance();
   if (!change) return;
   for (const std::unique_ptr<transport::WaysBySize>& ways : timed)
     if (ways != nullptr && ways != timed[kind_] && !change->back) ways->trySoon();
@@ -210,6 +217,17 @@ void DirectExchange::noteTime() {
             ? fmt::format("{} {} rank {}", name(work_.function), sends ? "from" : "to", work_.root)
             : name(work_.function),
         *change);
+}
+
+// After much data, the line may have left the caches.
+void DirectExchange::noteDistance() {
+  constexpr std::size_t kMuch = std::size_t{1} << 20;
+  Other& other = awaitedOther();
+  if (blockBytes(work_) > kMuch || !other.beat.isDue(blockBytes(work_)) ||
+      !other.distance.took(other.beat.load(meeting_.beatOf(awaited()))))
+    return;
+  for (const std::unique_ptr<transport::WaysBySize>& ways : timed_[other.distance.isFar()])
+    if (ways != nullptr) ways->resume();
 }
 
 DirectExchange::Outcome DirectExchange::advance() {
@@ -275,7 +293,6 @@ bool DirectExchange::findBuffers() {
 // Posts this rank's part. False if its slot is not free yet.
 bool DirectExchange::post() {
   const bool staged = way_ == Way::kStaged;
-  if (adapts_) meeting_.beat();
   if (staged && !staged_.posts()) return true;
   if (!meeting_.slotIsFree()) return false;
   XYLEM_FAULT_POINT(kPost);

@@ -87,6 +87,11 @@ class DirectExchange {
     std::uint32_t unasked = 0;  // operations that were staged since all ranks met
     std::uint32_t soon = 0;     // how often they meet soon
   };
+  // How far the core of another rank is from this one's.
+  struct Other {
+    transport::BeatProbe beat;
+    transport::CoreDistance distance;
+  };
   std::size_t kindOf(const DirectWork& work) const;
   int tellerOf(const DirectWork& work) const;
   Told& told() {
@@ -94,6 +99,9 @@ class DirectExchange {
   }
   void hear(bool reads);
   transport::WaysBySize& timedWays();
+  int awaited() const;
+  Other& awaitedOther() { return others_[static_cast<std::size_t>(awaited())]; }
+  void noteDistance();
   // Whether the data of `work_` is in the descriptors.
   bool isInline() const {
     return way_ == Way::kStaged && staged_.staging() == transport::StagingKind::kInline;
@@ -116,8 +124,7 @@ class DirectExchange {
   const transport::TellChange tell_;
   const SharedWork shared_;
   const bool readable_;        // all other ranks can read this one's memory
-  transport::BeatProbe beat_;  // the next rank's, if this one is the teller
-  transport::CoreDistance distance_;
+  std::vector<Other> others_;  // by rank
   // By kind: what this rank has timed between near cores, and between far ones, the second way being read; and what all ranks were
   // told, by WaysBySize::indexOf, too.
   std::array<std::vector<std::unique_ptr<transport::WaysBySize>>, 2> timed_;

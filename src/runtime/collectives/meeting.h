@@ -80,9 +80,9 @@ class Meeting {
   // The same for the next meeting, if that stages as much.
   std::byte* nextStaging() { return mailbox_.stagingArea(number_ + 1, staging_) + nextRingAt(); }
   transport::Descriptor& nextMine() { return mailbox_.slot(number_ + 1); }
-  // Counts this meeting, for another rank that times how long that takes to come; and the next rank's count.
+  // Counts this meeting, for another rank that times how long that takes to come.
   void beat() { mailbox_.beat.store(static_cast<std::uint32_t>(number_), std::memory_order_release); }
-  const std::atomic<std::uint32_t>& beatOfNext() const { return mailboxOf((rank_ + 1) % ranks()).beat; }
+  const std::atomic<std::uint32_t>& beatOf(int rank) const { return mailboxOf(rank).beat; }
   void publish() { mine().number.store(number_, std::memory_order_release); }
 
   // The descriptor of any rank, and the staging area of another one. Valid after meet(), for the ranks that

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 
 #include "core/log.h"
@@ -26,6 +27,7 @@ class ProfiledReceives : public ::testing::Test {
     plugin_.lines();
     profiler_ = plugins::findProfiler(Settings::fromPairs({{"NCCL_PROFILER_PLUGIN", profilerFile(kVersion)}}),
                                       {0, 1}, std::make_shared<const Logger>(Settings()));
+    if (profiler_ == nullptr) throw std::runtime_error("there is no profiler in " + profilerFile(kVersion));
     queue_ = std::make_unique<plugins::ProfiledQueue>(*profiler_, mutex_, control_, false);
   }
   ~ProfiledReceives() override { unsetenv("TEST_PROFILER_MASK"); }

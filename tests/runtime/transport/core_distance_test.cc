@@ -35,9 +35,7 @@ TEST(BeatProbe, TimesOnlyALineThatWasWritten) {
   std::atomic<std::uint32_t> beat{0};
   EXPECT_FALSE(probe.load(beat));
   beat = 1;
-  const auto time = probe.load(beat);
-  ASSERT_TRUE(time);
-  EXPECT_GE(*time, nanoseconds(0));
+  EXPECT_TRUE(probe.load(beat));
   EXPECT_FALSE(probe.load(beat));
   beat = 0;  // its writer counts from 0 again after 2^32
   EXPECT_TRUE(probe.load(beat));

@@ -135,12 +135,12 @@ TEST(TwoWays, TheFirstOperationAfterAChangeMayBeShortForNothing) {
   EXPECT_TRUE(ways.second());
 }
 
-// A receiver finds the data of some operations there already, and waits for that of two at once.
+// A receiver finds the data of some operations there already, and waits for that of several at once.
 TEST(TwoWays, WhereDataGoesOneWayTheMeanCounts) {
   for (const long read : {40'000, 90'000}) {
-    TwoWays ways(false, Flow::kOneWay);
+    TwoWays ways(read > 50'000, Flow::kOneWay);
     int staged = 0;
-    run(ways, 500, [&](bool second) { return second ? read : ++staged % 2 == 0 ? 110'000 : 12'000; });
+    run(ways, 500, [&](bool second) { return second ? read : ++staged % 4 == 0 ? 200'000 : 12'000; });
     EXPECT_EQ(ways.second(), read < 50'000);
   }
 }
@@ -162,6 +162,31 @@ TEST(TwoWays, AWayThatKeepsLessThanItsTrialsPromisedIsLeftSoon) {
   EXPECT_GE(backs, 2);
   EXPECT_LE(backs, 8);
   EXPECT_GT(second, 9500);
+}
+
+// A sender that comes late makes both ways longer.
+TEST(TwoWays, WaitingForALateSenderCountsForBothWays) {
+  for (const bool begins : {false, true}) {
+    TwoWays ways(begins, Flow::kOneWay);
+    std::mt19937 random(7);
+    int second = 0;
+    for (int turn = 0; turn < 20; ++turn)
+      second += run(ways, 1000,
+                    [&](bool way) { return (way ? 40'000 : 20'000) + static_cast<long>(random() % 10'000); });
+    EXPECT_LT(second, 1000);
+  }
+}
+
+// As when the cores become far and near again.
+TEST(TwoWays, ATrialThatWasLeftBeginsAgain) {
+  TwoWays ways;
+  while (!ways.second()) run(ways, 1, [](bool) { return 3000; });
+  run(ways, 2, [](bool) { return 2000; });
+  ways.resume();
+  EXPECT_FALSE(ways.second());
+  EXPECT_EQ(run(ways, 8, [](bool) { return 3000; }), 0);
+  EXPECT_GE(run(ways, 30, [](bool second) { return second ? 4000 : 3000; }), 4);
+  EXPECT_FALSE(ways.second());
 }
 
 TEST(TwoWays, OperationsThatBeganBeforeAChangeDoNotCount) {
@@ -213,6 +238,22 @@ TEST(WaysBySize, WhatChangesOneSizeIsExpectedOfTheOthers) {
   EXPECT_LT(until(1 << 20, true, 3000), 40);
   EXPECT_TRUE(ways.second(16384) && ways.second(262144));
   EXPECT_FALSE(ways.second(8192));
+}
+
+// Staging is fast at first for both, and each change has the other size try again.
+TEST(WaysBySize, SizesDoNotMakeEachOtherChangeForEver) {
+  WaysBySize ways([](std::uint64_t) { return true; });
+  std::array<int, 2> inARow{};
+  int staged = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const std::uint64_t bytes = i % 2 == 0 ? 65536 : 1 << 20;
+    const bool read = ways.second(bytes);
+    int& row = inARow[static_cast<std::size_t>(i % 2)];
+    row = read ? 0 : row + 1;
+    staged += !read;
+    ways.took(bytes, read, nanoseconds(read ? 200'000 : row < 8 ? 150'000 : 400'000));
+  }
+  EXPECT_LT(staged, 2000);
 }
 
 // Two ranks that send each other messages of a size, or one that sends to the other.

@@ -2,7 +2,7 @@
 // Whether the core of another rank is near or far now. A hypervisor moves the cores of its virtual machines, and the kernel moves threads. A
 // line that the other core has written may then take several times as long to come, and data is moved faster in another way.
 //
-//   beat.fetch_add(1);                              // the other rank, with each operation, in a line that nothing else writes
+//   beat.store(++operations);                       // the other rank, in a line that nothing else writes
 //   BeatProbe probe;
 //   CoreDistance distance;
 //   if (probe.isDue(bytes)) distance.took(probe.load(beat));      // this rank, after the operation
@@ -59,7 +59,7 @@ class CoreDistance {
   }
 
  private:
-  // Cores that share a cache take 30 to 100 ns, others 140 to 350, and reading the clock takes 20 to 30.
+  // With reading the clock, which takes 20 to 30 ns. Lines of cores that share a cache take 30 to 90 ns, others 140 to 350.
   static constexpr std::chrono::nanoseconds kNear{120}, kFar{150}, kDisturbed{1000};
 
   bool far_ = false;

@@ -47,12 +47,14 @@ std::uint32_t MessageWays::received(std::uint64_t bytes, bool read,
   bool times = false;
   if (decides_ || !bothWays) {
     change = timed().took(bytes, read, time);
+    std::uint32_t reads = tells_;
     if (distance_.took(line)) {
-      tells_ = readSizes();
+      timed().resume();
+      reads = readSizes();
       untimed_ = 0;
     }
     times = timed().times(bytes);
-    tells_ = kTold | (timed().second(bytes) ? tells_ | bit : tells_ & ~bit);
+    tells_ = kTold | (timed().second(bytes) ? reads | bit : reads & ~bit);
   }
   untimed_ = times ? untimed_ & ~bit : untimed_ | bit;
   busy_.clear(std::memory_order_release);

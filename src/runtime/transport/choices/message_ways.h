@@ -7,7 +7,8 @@
 //   if (ways.times(bytes)) ...                             // the receiver: the time of this message is needed
 //   told = ways.received(bytes, wasRead, duration, line);  // the receiver; the sender gets to know `told`
 //
-// Near cores and far ones each have their own times (CoreDistance). A receiver times some of its messages (TwoWays) and tells the sender how the next ones are to go. If messages of a size go both ways, one
+// A receiver times some of its messages (TwoWays) and tells the sender how the next ones are to go. Near cores and far ones each have their
+// own times (CoreDistance). If messages of a size go both ways, one
 // of the two ranks decides for both directions, from what it receives: two that go different ways at the same time both take longer
 // than two that go the same way, whichever that is.
 

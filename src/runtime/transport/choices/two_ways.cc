@@ -24,14 +24,15 @@ std::optional<WayChange> TwoWays::took(bool second, std::optional<Time> time) {
   return {};
 }
 
-TwoWays::Time TwoWays::timeOf(std::span<const Time> times, bool second) const {
-  if (flow_ == Flow::kOneWay && !second) {
-    const Time all = std::reduce(times.begin(), times.end());
-    if (times.size() < kTimed) return all / static_cast<Time::rep>(times.size());
-    return (all - std::ranges::max(times)) / static_cast<Time::rep>(times.size() - 1);
-  }
-  const auto latest = times.last(std::min(times.size(), kLatest));
-  return *std::min_element(latest.begin(), latest.end());
+TwoWays::Time TwoWays::timeOf(std::span<const Time> times) const {
+  if (flow_ == Flow::kOneWay)
+    return std::reduce(times.begin(), times.end()) / static_cast<Time::rep>(times.size());
+  return std::ranges::min(times.last(std::min(times.size(), kLatest)));
+}
+
+void TwoWays::resume() {
+  settled_ = false;
+  if (std::exchange(trying_, false)) untilTrial_ = kConfirming;
 }
 
 std::optional<WayChange> TwoWays::tookTime(Time time) {
@@ -45,7 +46,7 @@ std::optional<WayChange> TwoWays::tookTime(Time time) {
   if (std::exchange(settled_, true)) {
     std::shift_left(latest_.begin(), latest_.end(), 1);
     latest_.back() = time;
-    if (++counted_ == 1 && !isNew_ && isLong(time)) untilTrial_ = kBetweenLong;
+    if (++counted_ == 1 && !isNew_ && trials_ == 0 && isLong(time)) untilTrial_ = kBetweenLong;
   }
   if (counted_ == 0 || --untilTrial_ > 0) return {};
   if (std::exchange(isNew_, false)) {
@@ -64,7 +65,7 @@ std::optional<WayChange> TwoWays::tookTime(Time time) {
 WayChange TwoWays::take(Time now, Time before, bool back) {
   usual_ = !usual_;
   settled_ = promising_ = false;
-  latest_.back() = now;
+  if (back) latest_.back() = now;
   counted_ = back ? 1 : 0;
   isNew_ = !back;
   before_ = before;
@@ -97,12 +98,14 @@ bool TwoWays::isTried(Time time, bool shorter) const {
 std::optional<WayChange> TwoWays::decide() {
   trying_ = settled_ = false;
   const Time before = usually();
-  const Time now = timeOf(std::span(tried_).first(static_cast<std::size_t>(tries_ - 1)), !usual_);
+  const std::span<const Time> tried = std::span(tried_).first(static_cast<std::size_t>(tries_ - 1));
+  const Time now = timeOf(tried.last(std::min(tried.size(), kLatest)));
   const double slower = ratio(now, before);
   const bool faster = slower * kClearlyFaster < 1;
   if (faster && promising_) return take(now, before, false);
   promising_ = faster;
   ++trials_;
+  if (faster) counted_ = 0;  // the second trial has times of its own
   if (faster) {
     untilTrial_ = isLong(before) ? kBetweenLong : kConfirming;
   } else {

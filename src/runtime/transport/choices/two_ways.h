@@ -9,15 +9,17 @@
 //
 // Now and then some operations take the other way, more seldom the slower that was: trials cost about a hundredth of the time. A
 // trial goes on while times become clearly shorter, for four to eight operations: what has not been done for a while
-// is slow at first, in the kernel and in the caches. The least time counts, as whatever disturbs an operation makes it longer. The
-// other way is taken for good if it was clearly faster in two trials, one soon after the other. So noise changes nothing. But
-// staging memory that other ranks have not read lately is fast at first. So a new way is left again if it soon takes longer than the old
-// one did, and each time that this happens trials become more seldom. The first few trials come sooner where
-// times differ little: neither way is known well yet.
+// is slow at first, in the kernel and in the caches. So a way goes through these states:
 //
-// If data goes one way and is staged, ranks that bring it run ahead: an operation takes next to nothing where its data is there already, and
-// another one waits for the data of several. So with Flow::kOneWay the mean counts instead of the least time, for the first way; of eight times without the longest. The
-// first operation after a change of the way never counts.
+//   usual -> a trial of the other one -> a second trial soon after, if that was clearly faster
+//         -> new, if that was so again -> usual, if it does not take longer than the old way did; back to that otherwise
+//
+// The last step is for staging memory, which is fast at first if other ranks have not read it lately. Each time that a way goes back, trials
+// become more seldom. The first few trials come sooner where times differ little: neither way is known well yet.
+//
+// The least of the last four times counts, as whatever disturbs an operation makes it longer. With Flow::kOneWay it is the mean, of the eight
+// before a trial and of the last four of one: ranks that bring data run ahead, so that an operation takes next to nothing where its data is there
+// already, and another one waits for the data of several. The first operation after a change of the way never counts.
 //
 // Only trials and the operations just before one are timed, as to read the clock twice takes a tenth of the shortest operations or more.
 //
@@ -59,8 +61,10 @@ class TwoWays {
   bool used() const { return used_; }
   // The other way may have become the faster one: it is tried soon.
   void trySoon() {
-    if (!trying_) untilTrial_ = std::min(untilTrial_, kConfirming);
+    if (!trying_) untilTrial_ = std::min(untilTrial_, kConfirming << std::min(broken_, 10));
   }
+  // Other operations came in between, in any way: a trial that was under way begins again.
+  void resume();
   // Whether the time of the next operation is needed.
   bool times() const { return trying_ || counted_ == 0 || untilTrial_ <= kTimed; }
   // An operation in one of the ways has taken this long, if it was timed. It does not count if it began before the way changed. Returns
@@ -74,9 +78,9 @@ class TwoWays {
   WayChange take(Time now, Time before, bool back);
   std::uint32_t untilNext(double slower) const;
   static std::uint32_t untilKnown(Time time);
-  // How long operations of one way take that took these times, the latest last.
-  Time timeOf(std::span<const Time> times, bool second) const;
-  Time usually() const { return timeOf(std::span(latest_).last(std::min(counted_, latest_.size())), usual_); }
+  // The typical time of a way, from these, the latest last.
+  Time timeOf(std::span<const Time> times) const;
+  Time usually() const { return timeOf(std::span(latest_).last(std::min(counted_, latest_.size()))); }
   static bool isLong(Time time) { return time >= std::chrono::microseconds(500); }
   bool isTried(Time time, bool shorter) const;
 
@@ -85,8 +89,10 @@ class TwoWays {
   // have been used, the first data in each of which waits for its memory; and eight operations have been timed, as the first is not.
   static constexpr std::uint32_t kFirst = 4, kConfirming = 9;
   static constexpr std::uint32_t kBetweenLong = 2;  // before the first two trials of long operations
+  // A way is known after operations that took this long together, but after four at least.
   static constexpr Time kKnownAfter = std::chrono::milliseconds(2);
   static constexpr std::uint32_t kLeastKnown = 4;
+  // The first trials come as soon as the usual way is known, if the other one took less than this many times as long.
   static constexpr int kEarlyTrials = 3;
   static constexpr double kHardlySlower = 1.5;
   static constexpr std::uint32_t kTimed = 8;  // operations before a trial
@@ -113,8 +119,8 @@ class TwoWays {
   std::array<Time, kMostTries> tried_{};  // times of this trial, without the first
 };
 
-// The ways of data of all sizes that have several: one for each power of two. Where one changes, the cores are nearer or farther than they
-// were. So the others are tried soon, and sizes up to eight times as small or large that have not come yet begin with the new way.
+// The ways of data of all sizes that have several: one for each power of two. Where one changes, whatever made it change may hold for
+// all. So the others are tried soon, and sizes up to eight times as small or large that have not come yet begin with the new way.
 class WaysBySize {
  public:
   // `second(bytes)`: whether data of that size begins with the second way.
@@ -144,7 +150,7 @@ class WaysBySize {
       for (std::size_t other = 0; other < kSizes; ++other)
         if (other != index && ways_[other].used())
           ways_[other].trySoon();
-        else if (other != index && other + kNear >= index && other <= index + kNear)
+        else if (other != index && other + kNeighbours >= index && other <= index + kNeighbours)
           ways_[other] = TwoWays(change->second, flow_);
     }
     return change;
@@ -154,12 +160,15 @@ class WaysBySize {
   void trySoon() {
     for (TwoWays& ways : ways_) ways.trySoon();
   }
+  void resume() {
+    for (TwoWays& ways : ways_) ways.resume();
+  }
 
   static constexpr std::uint64_t kLeast = std::uint64_t{8} << 10;
   static constexpr std::size_t kSizes = 16;  // 8 KiB to 256 MiB and more
 
  private:
-  static constexpr std::size_t kNear = 3;  // powers of two
+  static constexpr std::size_t kNeighbours = 3;  // powers of two
 
   Flow flow_;
   std::array<TwoWays, kSizes> ways_;
