@@ -93,8 +93,8 @@ void ProfiledQueue::move(Part& part, std::uint64_t step, std::size_t bytes) {
   profiler_.record(eventOf(step), abi::kProxyStepRecvGpuWait);
 }
 
-// Reports the steps below `end` as received. If a part begins between moved() and the store of `tail` that publishes the step, neither
-// shows begin() the step: it is reported here, later. Its note stays until its slot is posted again.
+// Reports the steps below `end` as received. A part may begin after moved() was called for one of its steps and before `tail` counts that
+// step. Then begin() cannot know of it, and it is reported by the next call. Its note stays until its slot is posted again.
 void ProfiledQueue::receiveUpTo(std::uint64_t end) {
   for (Part& part : parts_)
     for (std::uint64_t step = part.moved; step < std::min(end, part.end); ++step)

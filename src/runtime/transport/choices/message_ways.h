@@ -8,9 +8,8 @@
 //   told = ways.received(bytes, wasRead, duration, line);  // the receiver; the sender gets to know `told`
 //
 // A receiver times some of its messages (TwoWays) and tells the sender how the next ones are to go. Near cores and far ones each have their
-// own times (CoreDistance). If messages of a size go both ways, one
-// of the two ranks decides for both directions, from what it receives: two that go different ways at the same time both take longer
-// than two that go the same way, whichever that is.
+// own times (CoreDistance). If messages of a size go both ways, one of the two ranks decides for both directions, from what it receives: two
+// that go different ways at the same time both take longer than two that go the same way, whichever that is.
 
 #include <array>
 #include <atomic>
@@ -57,8 +56,8 @@ class MessageWays {
   CoreDistance distance_;
   std::array<WaysBySize, 2> timed_;  // between near cores, and between far ones
   std::atomic<std::uint32_t> tells_{0};
-  std::atomic<std::uint32_t> untimed_{
-      0};  // a bit for each size of which the next message's time is not needed
+  // A bit for each size of which the next message's time is not needed.
+  std::atomic<std::uint32_t> untimed_{0};
   // By WaysBySize::indexOf: how many messages of the other direction may still pass.
   std::array<int, WaysBySize::kSizes> sent_{}, received_{};
 };
