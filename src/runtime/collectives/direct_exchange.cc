@@ -42,13 +42,14 @@ bool allCanRead(const Meeting& meeting) {
 
 DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers,
                                bool oneProcess, bool oversubscribed, const transport::CopyChoices& choices,
-                               transport::TellChange tell, const SharedWork& shared)
+                               transport::TellChange tell, const SharedWork& shared, Now now)
     : meeting_(rank, mailbox, std::move(peers), choices.cycle),
       reach_(meeting_, oneProcess),
       oversubscribed_(oversubscribed),
       choices_(choices),
       tell_(std::move(tell)),
       shared_(shared),
+      now_(std::move(now)),
       readable_(allCanRead(meeting_)),
       staged_(choices.piece),
       mapped_(choices.streamExchange, shared_),
@@ -148,7 +149,7 @@ DirectExchange::Way DirectExchange::chooseWay() {
   mayRead_ = suitsRead_ &&
              (adapts_ ? told().reads : choices_.readsBlock(blockBytes(work_), reduces(work_.function)));
   times_ = counts_ && mayHaveTwoWays() && timedWays().times(blockBytes(work_));
-  if (times_) begun_ = std::chrono::steady_clock::now();
+  if (times_) begun_ = now_();
   if (!unmappable_ || (mayRead_ && !unreadable_)) return Way::kMapped;
   if (!isRooted(work_.function)) return Way::kStaged;
   const std::uint32_t interval = retryInterval(blockBytes(work_));
@@ -203,7 +204,7 @@ DirectExchange::Outcome DirectExchange::step() {
 
 void DirectExchange::noteTime() {
   std::optional<std::chrono::nanoseconds> time;
-  if (times_) time = std::chrono::steady_clock::now() - begun_;
+  if (times_) time = now_() - begun_;
   const auto change = timedWays().took(blockBytes(work_), way_ == Way::kRead, time);
   const auto& timed = timed_[awaitedOther().distance.isFar()];
   noteDistance();
@@ -224,7 +225,7 @@ void DirectExchange::noteDistance() {
   constexpr std::size_t kMuch = std::size_t{1} << 20;
   Other& other = awaitedOther();
   if (blockBytes(work_) > kMuch || !other.beat.isDue(blockBytes(work_)) ||
-      !other.distance.took(other.beat.load(meeting_.beatOf(awaited()))))
+      !other.distance.took(other.beat.load(meeting_.beatOf(awaited()), now_)))
     return;
   for (const std::unique_ptr<transport::WaysBySize>& ways : timed_[other.distance.isFar()])
     if (ways != nullptr) ways->resume();

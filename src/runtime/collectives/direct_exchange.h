@@ -25,6 +25,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -48,13 +49,16 @@ class DirectExchange {
   // kDeclined: a batch with buffers that some rank cannot map.
   enum class Outcome { kDone, kAdvanced, kWouldBlock, kDeclined };
 
+  using Now = std::function<std::chrono::steady_clock::time_point()>;
+
   // `peers`: by rank; the entry of `rank` itself is not used. `oneProcess`: all ranks are in one process.
   // `oversubscribed`: the host has more ranks than cores. It and `choices` are the same on all ranks. `tell`, if it is not empty,
   // hears on the rank that decides how data is moved from now on, in the thread that calls step(). `shared` divides what this rank
-  // copies and reduces among threads.
+  // copies and reduces among threads. `now` is the clock by which that rank decides.
   DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers, bool oneProcess,
                  bool oversubscribed, const transport::CopyChoices& choices = {},
-                 transport::TellChange tell = {}, const SharedWork& shared = SharedWork());
+                 transport::TellChange tell = {}, const SharedWork& shared = SharedWork(),
+                 Now now = std::chrono::steady_clock::now);
   DirectExchange(const DirectExchange&) = delete;
   DirectExchange& operator=(const DirectExchange&) = delete;
 
@@ -123,6 +127,7 @@ class DirectExchange {
   const transport::CopyChoices choices_;
   const transport::TellChange tell_;
   const SharedWork shared_;
+  const Now now_;
   const bool readable_;        // all other ranks can read this one's memory
   std::vector<Other> others_;  // by rank
   // By kind: what this rank has timed between near cores, and between far ones, the second way being read; and what all ranks were

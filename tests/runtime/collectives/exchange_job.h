@@ -8,10 +8,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "runtime/collectives/direct_exchange.h"
@@ -57,7 +59,7 @@ class ExchangeJob {
         peers.push_back({boards_[static_cast<std::size_t>(peer)].get(), &memory_});
       exchanges_.push_back(std::make_unique<collectives::DirectExchange>(
           rank, *boards_[static_cast<std::size_t>(rank)], std::move(peers), reach == Reach::kAll,
-          oversubscribed, choices, transport::TellChange(), shared));
+          oversubscribed, choices, transport::TellChange(), shared, [this] { return now_(); }));
     }
   }
   int ranks() const { return static_cast<int>(exchanges_.size()); }
@@ -65,6 +67,12 @@ class ExchangeJob {
   int reads() const { return memory_.reads; }
   // Called while a rank reads another one's memory so.
   void whileRead(std::function<void()> call) { memory_.whileRead = std::move(call); }
+  // From now on, operations take this long by the ranks' clock: those that read, and others.
+  void useTimes(std::chrono::nanoseconds read, std::chrono::nanoseconds other) {
+    now_ = [this, read, other, reads = reads(), time = std::chrono::steady_clock::time_point()]() mutable {
+      return time += std::exchange(reads, this->reads()) == this->reads() ? other : read;
+    };
+  }
   transport::Mailbox& mailbox(int rank) { return *boards_[static_cast<std::size_t>(rank)]; }
   collectives::DirectExchange& operator[](int rank) { return *exchanges_[static_cast<std::size_t>(rank)]; }
 
@@ -85,6 +93,7 @@ class ExchangeJob {
 
  private:
   HereMemory memory_;
+  collectives::DirectExchange::Now now_ = std::chrono::steady_clock::now;
   std::vector<std::unique_ptr<transport::Mailbox>> boards_;
   std::vector<std::unique_ptr<collectives::DirectExchange>> exchanges_;
 };

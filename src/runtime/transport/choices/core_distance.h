@@ -26,11 +26,13 @@ class BeatProbe {
     moved_ = 0;
     return true;
   }
-  // Nothing if the other core has not written the line since the last time.
-  std::optional<std::chrono::nanoseconds> load(const std::atomic<std::uint32_t>& beat) {
-    const auto begin = std::chrono::steady_clock::now();
+  // By the clock `now`. Nothing if the other core has not written the line since the last time.
+  template <typename Now = decltype(std::chrono::steady_clock::now)>
+  std::optional<std::chrono::nanoseconds> load(const std::atomic<std::uint32_t>& beat,
+                                               const Now& now = std::chrono::steady_clock::now) {
+    const auto begin = now();
     const std::uint32_t value = beat.load(std::memory_order_acquire);
-    const auto end = std::chrono::steady_clock::now();
+    const auto end = now();
     if (value == last_) return {};
     last_ = value;
     return end - begin;
