@@ -62,6 +62,8 @@ void takeStream(const comm::GpuExecutor& executor, const DataCall& call, comm::C
     check(call.send, "sendbuff");
   if (call.function != Function::kSend && (call.function != Function::kReduce || isRoot))
     check(call.receive, "recvbuff");
+  if (const std::byte* const scalar = operation.reduction.scalarAddress)
+    gpu.checkSmallBuffer(scalar, call.name, "the scalar of op");
 }
 
 // Checks a call and translates it, all but its stream.

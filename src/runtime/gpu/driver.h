@@ -84,6 +84,9 @@ struct DriverTable {
   Status (*copy)(void* to, const void* from, std::size_t bytes, void* stream);  // in stream order
 
   Status (*streamDevice)(void* stream, int* device);
+  // A number that no other stream of the process gets. A handle does: that of a stream which was destroyed, and threads' own default streams
+  // have one in common.
+  Status (*streamNumber)(void* stream, std::uint64_t* number);
   Status (*captureOf)(void* stream, std::uint64_t* capture);  // 0: the stream is not captured
   // Calls `function` when every graph, and every instance of one, that the stream's capture becomes is gone.
   Status (*keepForGraph)(void* stream, void (*function)(void*), void* data);
@@ -102,7 +105,7 @@ struct DriverTable {
   // The kernel of the entered device: a block for each lane of a table (work.h).
   Status (*launch)(const LaunchTable& table, void* stream);
 };
-constexpr int kDriverAbi = 9;
+constexpr int kDriverAbi = 10;
 
 // The driver of the calling thread's device if that is a GPU. XYLEM_DEVICE decides; with `auto` it is a GPU if the program has
 // loaded NVIDIA's driver and one of its contexts is current in this thread. Throws Error if the device has to be a GPU, but

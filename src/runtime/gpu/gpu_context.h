@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,6 +35,13 @@ class GpuContext {
     if (status != kDone) fail(status, what);
   }
   [[noreturn]] void fail(Status status, std::string_view what) const;
+
+  // DriverTable::streamNumber. The device is entered.
+  std::uint64_t numberOf(void* stream) const {
+    std::uint64_t number = 0;
+    require(driver_.streamNumber(stream, &number), "asking for a stream's number");
+    return number;
+  }
 
   // Bad input of a call, with an Error (ncclInvalidArgument, ncclInvalidUsage) that says what is wrong:
   // a stream of another device;

@@ -344,6 +344,56 @@ TEST(GpuLaunches, InAnotherStreamComeAfterThoseBefore) {
   EXPECT_EQ(gpus.allocated(), 0u);
 }
 
+// A stream may have the handle of one that was destroyed, and the default streams of all threads have one in common.
+TEST(GpuLaunches, InAnotherStreamOfTheSameHandleComeAfterThoseBefore) {
+  for (const bool areThreadsOwn : {false, true}) {
+    const Environment environment(variablesOf("Ring", "Simple"));
+    constexpr int kRanks = 2;
+    constexpr std::size_t kCount = 3000;
+    MappedGpus gpus;
+    Ranks ranks(&gpus, kRanks);
+    const auto streamOf = [&](int rank) {
+      return areThreadsOwn ? static_cast<cudaStream_t>(MappedGpus::kOwnStream) : ranks.stream(rank);
+    };
+    const auto reduce = [&](const std::vector<float*>& buffers) {
+      for (int rank = 0; rank < kRanks; ++rank) {
+        float* const values = buffers[static_cast<std::size_t>(rank)];
+        ASSERT_EQ(ncclAllReduce(values, values, kCount, ncclFloat, ncclSum, ranks.comm(rank), streamOf(rank)),
+                  ncclSuccess)
+            << ncclGetLastError(nullptr);
+      }
+    };
+    std::vector<float*> data, more;
+    bool opens = false;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      for (std::vector<float*>* const buffers : {&data, &more}) {
+        buffers->push_back(reinterpret_cast<float*>(ranks.memory(rank, 4 * kCount)));
+        std::fill_n(buffers->back(), kCount, 1.0f);
+      }
+      gpus.hold(streamOf(rank), &opens);
+    }
+    reduce(data);
+    const auto reduceMore = [&] {
+      reduce(more);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      for (const float* const values : more) expectAll(values, kCount, 1.0f);
+      __atomic_store_n(&opens, true, __ATOMIC_RELEASE);
+      for (int rank = 0; rank < kRanks; ++rank) {
+        gpus.setDevice(rank);
+        gpus.await(streamOf(rank));
+      }
+    };
+    if (areThreadsOwn) {
+      std::thread(reduceMore).join();
+    } else {
+      for (int rank = 0; rank < kRanks; ++rank) gpus.replaceStream(ranks.stream(rank));
+      reduceMore();
+    }
+    for (const float* const values : data) expectAll(values, kCount, 2.0f);
+    for (const float* const values : more) expectAll(values, kCount, 2.0f);
+  }
+}
+
 // Two channels with two programs each, and a GPU that runs two blocks.
 TEST(GpuLaunches, LetChannelsTakeTurnsOnAGpuWithFewBlocks) {
   for (const char* const protocol : {"Simple", "LL"}) {
@@ -634,6 +684,16 @@ TEST(GpuBadInput, IsAnErrorThatNamesRankAndDevice) {
   EXPECT_THAT(failureOf(ncclInvalidArgument, allReduce(own, reinterpret_cast<cudaStream_t>(onHost))),
               HasSubstr("is no stream"));
   EXPECT_THAT(failureOf(ncclInvalidArgument, allReduce(own + 1, ranks.stream(1))), HasSubstr("align it"));
+  for (void* const scalar : {static_cast<void*>(other), static_cast<void*>(onHost)}) {
+    ncclRedOp_t scaled;
+    ASSERT_EQ(ncclRedOpCreatePreMulSum(&scaled, scalar, ncclFloat, ncclScalarDevice, ranks.comm(1)),
+              ncclSuccess);
+    EXPECT_THAT(failureOf(ncclInvalidArgument,
+                          ncclAllReduce(own, own, 4, ncclFloat, scaled, ranks.comm(1), ranks.stream(1))),
+                AllOf(HasSubstr("ncclAllReduce: rank 1, GPU 1: the scalar of op"),
+                      HasSubstr(scalar == other ? "in the memory of GPU 0" : "that the GPU cannot reach")));
+    EXPECT_EQ(ncclRedOpDestroy(scaled, ranks.comm(1)), ncclSuccess);
+  }
   gpus.beginCapture(ranks.stream(1));
   gpus.setDevice(1);
   const auto second = static_cast<cudaStream_t>(gpus.makeStream());

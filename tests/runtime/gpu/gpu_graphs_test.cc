@@ -174,6 +174,27 @@ TEST(GpuGraphFailures, AreNotSeenInCallsThatTakeALaunchOfAGraph) {
   }
 }
 
+// A kernel cannot be captured: when the graph is gone, the launch is taken again.
+TEST(GpuGraphFailures, KeepNoLaunch) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  MappedGpus gpus;
+  Ranks ranks(&gpus, 2);
+  auto* const data = reinterpret_cast<float*>(ranks.memory(0, 64));
+  const auto capture = [&] {
+    gpus.beginCapture(ranks.stream(0));
+    const ncclResult_t result =
+        ncclAllReduce(data, data, 4, ncclFloat, ncclSum, ranks.comm(0), ranks.stream(0));
+    gpus.endCapture(ranks.stream(0));
+    return result;
+  };
+  gpus.failNextLaunch();
+  EXPECT_EQ(capture(), ncclUnhandledCudaError);
+  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("rank 0, GPU 0: launching a kernel failed"));
+  const std::size_t held = gpus.allocated();
+  EXPECT_EQ(capture(), ncclSuccess) << ncclGetLastError(nullptr);
+  EXPECT_EQ(gpus.allocated(), held);
+}
+
 // A rank does not replay its graph: the others' kernels end with the time-out.
 TEST(GpuGraphFailures, AreTimeOutsThatNameTheRank) {
   std::map<std::string, std::string> variables = variablesOf("Ring", "Simple");

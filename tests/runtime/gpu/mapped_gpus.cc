@@ -42,7 +42,8 @@ struct Capture {
 
 class MappedStream {
  public:
-  explicit MappedStream(int device) : device(device), thread_([this] { run(); }) {}
+  MappedStream(int device, std::uint64_t number)
+      : device(device), number(number), thread_([this] { run(); }) {}
   ~MappedStream() {
     {
       const std::lock_guard lock(mutex_);
@@ -63,6 +64,7 @@ class MappedStream {
   }
 
   const int device;
+  const std::uint64_t number;
   std::shared_ptr<Capture> capture;  // null: what is added runs
 
  private:
@@ -109,16 +111,21 @@ struct Machine {
   MappedGpus::Options options;
   std::mutex mutex;
   std::map<const std::byte*, Piece> pieces;
-  std::set<MappedStream*> streams;
+  std::map<void*, MappedStream*> streams;                               // by handle
+  std::map<std::pair<std::thread::id, int>, MappedStream*> ownStreams;  // of a thread, by device
   std::set<MappedEvent*> events;
   std::map<int, std::size_t> used;  // bytes by device
   std::set<std::pair<int, int>> reachable;
   std::map<void*, std::size_t> imported;
   std::atomic<int> launches{0}, referring{0}, offering{0};
-  std::atomic<int> captures{0};  // of streams, under way
+  std::atomic<int> failingLaunches{0};  // the next ones
+  std::atomic<int> captures{0};         // of streams, under way
   std::uint64_t lastCapture = 0;
-  std::vector<std::pair<void*, std::size_t>> given;  // to tests
-  std::vector<std::unique_ptr<MappedStream>> givenStreams;
+  std::vector<std::pair<void*, std::size_t>> given;         // to tests
+  std::vector<std::unique_ptr<MappedStream>> givenStreams;  // also those that were destroyed
+  MappedStream& newStream(int device) {
+    return *givenStreams.emplace_back(std::make_unique<MappedStream>(device, givenStreams.size() + 1));
+  }
 };
 std::unique_ptr<Machine> machine;
 thread_local int currentDevice = 0;
@@ -128,10 +135,15 @@ bool forbidden() { return machine->captures > 0 && entered.empty(); }
 
 int device() { return entered.empty() ? currentDevice : entered.back(); }
 
-MappedStream* streamOf(void* stream) {
+MappedStream* streamOf(void* handle) {
   const std::lock_guard lock(machine->mutex);
-  auto* const asked = static_cast<MappedStream*>(stream);
-  return machine->streams.count(asked) != 0 ? asked : nullptr;
+  if (handle == MappedGpus::kOwnStream) {
+    MappedStream*& own = machine->ownStreams[{std::this_thread::get_id(), device()}];
+    if (own == nullptr) own = &machine->newStream(device());
+    return own;
+  }
+  const auto found = machine->streams.find(handle);
+  return found == machine->streams.end() ? nullptr : found->second;
 }
 
 void addPiece(void* memory, std::size_t bytes, gpu::PlaceKind kind, int file = -1) {
@@ -170,8 +182,8 @@ Status dropPiece(void* memory, bool unmaps) {
 void countInBuffers(const gpu::LaunchTable& table) {
   const gpu::TableView view{.begin = reinterpret_cast<std::uintptr_t>(table.begin)};
   for (int i = 0; i < table.lanes; ++i) {
-    const auto& lane = *reinterpret_cast<const gpu::Lane*>(table.begin + static_cast<std::size_t>(i) *
-                                                                             table.recordBytes);
+    const auto& lane =
+        *reinterpret_cast<const gpu::Lane*>(table.begin + static_cast<std::size_t>(i) * table.recordBytes);
     for (std::uint64_t w = 0; w < lane.count; ++w) {
       const gpu::Work& work = w == 0 ? lane.first : view.at(lane.others)[w - 1];
       machine->referring += work.refers ? 1 : 0;
@@ -194,8 +206,7 @@ void runLanes(const gpu::LaunchTable& table) {
 }
 
 void awaitCount(const std::uint32_t* counter, std::uint32_t count) {
-  for (Patience patience;
-       static_cast<std::int32_t>(__atomic_load_n(counter, __ATOMIC_ACQUIRE) - count) < 0;)
+  for (Patience patience; static_cast<std::int32_t>(__atomic_load_n(counter, __ATOMIC_ACQUIRE) - count) < 0;)
     patience.pause();
 }
 
@@ -210,7 +221,7 @@ Status enqueue(void* stream, Work&& work) {
 // A stream that waits for an event of a capture becomes a part of that.
 Status joinCapture(MappedStream& stream, std::uint64_t capture) {
   const std::lock_guard lock(machine->mutex);
-  for (MappedStream* const other : machine->streams)
+  for (const auto& [handle, other] : machine->streams)
     if (other->capture && other->capture->id == capture) {
       stream.capture = other->capture;
       return kDone;
@@ -345,6 +356,12 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     *of = found->device;
     return kDone;
   };
+  table.streamNumber = [](void* stream, std::uint64_t* number) {
+    const MappedStream* const found = streamOf(stream);
+    if (found == nullptr) return kInvalid;
+    *number = found->number;
+    return kDone;
+  };
   table.captureOf = [](void* stream, std::uint64_t* capture) {
     const MappedStream* const found = streamOf(stream);
     if (found == nullptr) return kInvalid;
@@ -361,8 +378,8 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     std::vector<MappedStream*> streams;
     {
       const std::lock_guard lock(machine->mutex);
-      for (MappedStream* const stream : machine->streams)
-        if (stream->device == device()) streams.push_back(stream);
+      for (const auto& stream : machine->givenStreams)
+        if (stream->device == device()) streams.push_back(stream.get());
     }
     for (MappedStream* const stream : streams) stream->await();
     return kDone;
@@ -420,6 +437,7 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     return enqueue(stream, [=] { function(data); });
   };
   table.launch = [](const gpu::LaunchTable& given, void* stream) {
+    if (machine->failingLaunches > 0 && machine->failingLaunches-- > 0) return kInvalid;
     ++machine->launches;
     if (given.inlined == nullptr) return enqueue(stream, [given] { runLanes(given); });
     return enqueue(stream, [given, copy = std::make_shared<gpu::InlineTable>(*given.inlined)] {
@@ -477,43 +495,51 @@ int MappedGpus::deviceOf(const void* memory) const {
 
 void* MappedGpus::makeStream() {
   const std::lock_guard lock(machine->mutex);
-  auto& made = machine->givenStreams.emplace_back(std::make_unique<MappedStream>(device()));
-  machine->streams.insert(made.get());
-  return made.get();
+  MappedStream& made = machine->newStream(device());
+  machine->streams[&made] = &made;
+  return &made;
 }
 
-void MappedGpus::await(void* stream) { static_cast<MappedStream*>(stream)->await(); }
+void MappedGpus::replaceStream(void* stream) {
+  const std::lock_guard lock(machine->mutex);
+  MappedStream*& known = machine->streams.at(stream);
+  known = &machine->newStream(known->device);
+}
+
+void MappedGpus::await(void* stream) { streamOf(stream)->await(); }
 
 void MappedGpus::hold(void* stream, const bool* opens) {
-  static_cast<MappedStream*>(stream)->add([opens] {
+  streamOf(stream)->add([opens] {
     for (Patience patience; !__atomic_load_n(opens, __ATOMIC_ACQUIRE);) patience.pause();
   });
 }
 
 void MappedGpus::beginCapture(void* stream) {
+  MappedStream& captured = *streamOf(stream);
   const std::lock_guard lock(machine->mutex);
-  auto& capture = static_cast<MappedStream*>(stream)->capture = std::make_shared<Capture>();
+  auto& capture = captured.capture = std::make_shared<Capture>();
   capture->id = ++machine->lastCapture;
   ++machine->captures;
 }
 
 MappedGpus::Graph MappedGpus::endCapture(void* stream) {
+  const std::shared_ptr<Capture> capture = streamOf(stream)->capture;
   const std::lock_guard lock(machine->mutex);
-  const std::shared_ptr<Capture> capture = static_cast<MappedStream*>(stream)->capture;
-  for (MappedStream* const other : machine->streams)
+  for (const auto& [handle, other] : machine->streams)
     if (other->capture == capture) other->capture = nullptr;
   --machine->captures;
   return {capture, &capture->work};
 }
 
 void MappedGpus::joinCapture(void* stream, void* other) {
-  static_cast<MappedStream*>(other)->capture = static_cast<MappedStream*>(stream)->capture;
+  streamOf(other)->capture = streamOf(stream)->capture;
 }
 
 void MappedGpus::replay(const Graph& graph, void* stream) {
-  for (const auto& work : *graph) static_cast<MappedStream*>(stream)->add([graph, &work] { work(); });
+  for (const auto& work : *graph) streamOf(stream)->add([graph, &work] { work(); });
 }
 
+void MappedGpus::failNextLaunch() { machine->failingLaunches = 1; }
 int MappedGpus::launches() const { return machine->launches; }
 int MappedGpus::referring() const { return machine->referring; }
 int MappedGpus::offering() const { return machine->offering; }
@@ -530,8 +556,7 @@ std::size_t MappedGpus::imported() const {
 
 std::size_t MappedGpus::allocated() const {
   const std::lock_guard lock(machine->mutex);
-  return machine->imported.size() + machine->pieces.size() - machine->given.size() + machine->events.size() +
-         machine->streams.size() - machine->givenStreams.size();
+  return machine->imported.size() + machine->pieces.size() - machine->given.size() + machine->events.size();
 }
 
 std::size_t MappedGpus::allocatedOnGpus() const {

@@ -44,6 +44,10 @@ class MappedGpus {
   // Memory and a stream of the current device; they live as long as this object.
   void* allocate(std::size_t bytes);
   void* makeStream();
+  // The stream is destroyed; what is in it goes on. A new one gets its handle.
+  void replaceStream(void* stream);
+  // Stands for the default stream of whatever thread uses it, as cudaStreamPerThread.
+  inline static void* const kOwnStream = reinterpret_cast<void*>(2);
   // Memory that other GPUs do not reach, as that of a pool.
   void* allocateFromPool(std::size_t bytes);
   // That has the memory; -1: none.
@@ -60,6 +64,7 @@ class MappedGpus {
   void joinCapture(void* stream, void* other);
   void replay(const Graph& graph, void* stream);
 
+  void failNextLaunch();
   // Launches of the kernel until now.
   int launches() const;
   // Works of these that refer to buffers.
@@ -69,7 +74,7 @@ class MappedGpus {
   // Pairs of GPUs of which one may reach the other's memory, and pieces of memory that other processes gave.
   std::size_t reachablePairs() const;
   std::size_t imported() const;
-  // Pieces of memory, streams and events that were not given back.
+  // Pieces of memory and events that were not given back.
   std::size_t allocated() const;
   // Pieces of the GPUs' own memory.
   std::size_t allocatedOnGpus() const;

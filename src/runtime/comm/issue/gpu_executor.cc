@@ -201,12 +201,10 @@ std::vector<void*> otherStreams(std::span<const CommOperation> operations) {
 // Launches of a communicator run one after the other: all use its queues.
 void GpuExecutor::start(std::span<const CommOperation> operations) {
   void* const stream = operations.front().gpuStream;
-  if (stream != lastStream_) {
-    const gpu::EnteredDevice entered(gpu_);
-    ended_.hold(stream);
-  }
+  const std::uint64_t number = gpu_.numberOf(stream);
+  if (number != lastStream_) ended_.hold(stream);
   kernel_->start(stream, otherStreams(operations));
-  lastStream_ = stream;
+  lastStream_ = number;
 }
 
 std::uint64_t GpuExecutor::captureOf(std::span<const CommOperation> operations) const {
@@ -227,18 +225,21 @@ std::uint64_t GpuExecutor::captureOf(std::span<const CommOperation> operations) 
   return first;
 }
 
-// A graph cannot wait for what is outside of it: the program orders its replays with other calls.
+// A graph cannot wait for what is outside of it: the program orders its replays with other calls. It keeps the launch from the beginning, as
+// it may have the kernel although something fails after that.
 void GpuExecutor::capture(CapturedLaunch& launch, std::span<const CommOperation> operations,
                           std::uint64_t capture) {
   if (lastCaptured_.capture != capture) lastCaptured_ = {};
   void* const stream = operations.front().gpuStream;
-  const gpu::HostCall unused = launch.whenUnused();
   const gpu::EnteredDevice entered(gpu_);
-  if (lastCaptured_.launch != nullptr && lastCaptured_.stream != stream) lastCaptured_.launch->hold(stream);
+  const std::uint64_t number = gpu_.numberOf(stream);
+  const gpu::HostCall unused = launch.whenUnused();
+  const gpu::Status kept = gpu_.driver().keepForGraph(stream, unused.function, unused.data);
+  if (kept != gpu::kDone) unused.function(unused.data);
+  gpu_.require(kept, "keeping a launch for a graph");
+  if (lastCaptured_.launch != nullptr && lastCaptured_.stream != number) lastCaptured_.launch->hold(stream);
   launch.kernel().capture(stream, otherStreams(operations), launch.beforeReplay());
-  lastCaptured_ = {&launch.kernel(), stream, capture};
-  gpu_.require(gpu_.driver().keepForGraph(stream, unused.function, unused.data),
-               "keeping a launch for a graph");
+  lastCaptured_ = {&launch.kernel(), number, capture};
 }
 
 }  // namespace xylem::comm

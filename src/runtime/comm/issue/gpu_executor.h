@@ -48,7 +48,7 @@ class GpuExecutor {
   void fill(LaunchWork& work, std::span<const CommOperation> operations);
   // Whether fill() has made any lane.
   bool hasWork() const { return kernel_->lanes() > 0; }
-  // Puts the kernel behind what is in the streams of the operations, and behind the kernel before it.
+  // Puts the kernel behind what is in the streams of the operations, and behind the kernel before it. The device is entered.
   void start(std::span<const CommOperation> operations);
   // The capture into a graph that the operations' streams belong to; 0: none. Throws Error (ncclInvalidUsage) if some belong to
   // it and others do not.
@@ -104,11 +104,11 @@ class GpuExecutor {
   // Made in advance, as the driver may wait for kernels before it takes memory.
   std::vector<std::unique_ptr<gpu::KernelLaunch>> spare_;
   std::unique_ptr<gpu::KernelLaunch> kernel_;
-  void* lastStream_ = nullptr;  // of the launch before
-  // The launch before in a graph, its stream, and the capture that it belongs to.
+  std::uint64_t lastStream_ = 0;  // the number of that of the launch before
+  // The launch before in a graph, the number of its stream, and the capture that it belongs to.
   struct Captured {
     gpu::KernelLaunch* launch = nullptr;
-    void* stream = nullptr;
+    std::uint64_t stream = 0;
     std::uint64_t capture = 0;
   };
   Captured lastCaptured_;

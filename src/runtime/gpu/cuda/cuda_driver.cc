@@ -28,31 +28,30 @@ namespace xylem::gpu {
 namespace {
 
 // Functions by the names that cuda.h gives them for this version of the API, such as cuMemAlloc_v2.
-#define XYLEM_CUDA_FUNCTIONS(ROW)                                                                         \
-  ROW(cuInit)                                                                                             \
-  ROW(cuDriverGetVersion)                                                                                 \
-  ROW(cuGetErrorString)                                                                                   \
-  ROW(cuDeviceGetCount)                                                                                   \
-  ROW(cuDeviceGet)                                                                                        \
-  ROW(cuDeviceGetName)                                                                                    \
-  ROW(cuDeviceTotalMem)                                                                                   \
-  ROW(cuDeviceGetUuid)                                                                                    \
-  ROW(cuDeviceGetPCIBusId) ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent)   \
-      ROW(cuCtxGetDevice) ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree)       \
-          ROW(cuMemHostAlloc) ROW(cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister)          \
-          ROW(cuMemGetHandleForAddressRange)                                                              \
-              ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx) ROW(cuStreamCreate)      \
-                  ROW(cuStreamDestroy) ROW(cuStreamSynchronize) ROW(cuMemsetD8Async)                      \
-                      ROW(cuMemGetAddressRange) ROW(cuIpcGetMemHandle) ROW(cuIpcOpenMemHandle)            \
-                          ROW(cuIpcCloseMemHandle) ROW(cuCtxSynchronize) ROW(cuDeviceCanAccessPeer)       \
-                              ROW(cuCtxEnablePeerAccess) ROW(cuThreadExchangeStreamCaptureMode)           \
-                                  ROW(cuUserObjectCreate) ROW(cuUserObjectRelease)                        \
-                                      ROW(cuGraphRetainUserObject) ROW(cuEventCreate) ROW(cuEventDestroy) \
-                                          ROW(cuEventRecord) ROW(cuStreamWaitEvent) ROW(cuEventQuery)     \
-                                              ROW(cuStreamWaitValue32)                                    \
-                                              ROW(cuModuleLoadData) ROW(cuModuleGetFunction)              \
-                                                  ROW(cuLaunchHostFunc) ROW(cuLaunchKernel)               \
-                                                      ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+#define XYLEM_CUDA_FUNCTIONS(ROW)                                                                           \
+  ROW(cuInit)                                                                                               \
+  ROW(cuDriverGetVersion)                                                                                   \
+  ROW(cuGetErrorString)                                                                                     \
+  ROW(cuDeviceGetCount)                                                                                     \
+  ROW(cuDeviceGet)                                                                                          \
+  ROW(cuDeviceGetName)                                                                                      \
+  ROW(cuDeviceTotalMem)                                                                                     \
+  ROW(cuDeviceGetUuid)                                                                                      \
+  ROW(cuDeviceGetPCIBusId)                                                                                  \
+  ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent) ROW(cuCtxGetDevice)          \
+      ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree) ROW(cuMemHostAlloc) ROW(    \
+          cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister) ROW(cuMemGetHandleForAddressRange) \
+          ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx) ROW(cuStreamGetId)             \
+              ROW(cuStreamCreate) ROW(cuStreamDestroy) ROW(cuStreamSynchronize) ROW(cuMemsetD8Async)        \
+                  ROW(cuMemGetAddressRange) ROW(cuIpcGetMemHandle) ROW(cuIpcOpenMemHandle)                  \
+                      ROW(cuIpcCloseMemHandle) ROW(cuCtxSynchronize) ROW(cuDeviceCanAccessPeer)             \
+                          ROW(cuCtxEnablePeerAccess) ROW(cuThreadExchangeStreamCaptureMode)                 \
+                              ROW(cuUserObjectCreate) ROW(cuUserObjectRelease) ROW(cuGraphRetainUserObject) \
+                                  ROW(cuEventCreate) ROW(cuEventDestroy) ROW(cuEventRecord)                 \
+                                      ROW(cuStreamWaitEvent) ROW(cuEventQuery) ROW(cuStreamWaitValue32)     \
+                                          ROW(cuModuleLoadData) ROW(cuModuleGetFunction)                    \
+                                              ROW(cuLaunchHostFunc) ROW(cuLaunchKernel)                     \
+                                                  ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
 
 // Newer headers name a later form of it, which older drivers do not have.
 using CaptureInfo = CUresult (*)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
@@ -397,6 +396,12 @@ DriverTable makeTable() {
     return cuda.cuMemcpyAsync(address(to), address(from), bytes, streamOf(stream));
   };
   table.streamDevice = streamDevice;
+  table.streamNumber = [](void* stream, std::uint64_t* number) -> Status {
+    unsigned long long id = 0;
+    const Status status = cuda.cuStreamGetId(streamOf(stream), &id);
+    *number = id;
+    return status;
+  };
   table.captureOf = captureOf;
   table.keepForGraph = keepForGraph;
   table.synchronize = []() -> Status { return cuda.cuCtxSynchronize(); };
