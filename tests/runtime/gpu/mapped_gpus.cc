@@ -117,7 +117,7 @@ struct Machine {
   std::map<int, std::size_t> used;  // bytes by device
   std::set<std::pair<int, int>> reachable;
   std::map<void*, std::size_t> imported;
-  std::atomic<int> launches{0}, referring{0}, offering{0};
+  std::atomic<int> launches{0}, referring{0}, offering{0}, inLines{0};
   std::atomic<int> failingLaunches{0};  // the next ones
   std::atomic<int> captures{0};         // of streams, under way
   std::uint64_t lastCapture = 0;
@@ -188,6 +188,7 @@ void countInBuffers(const gpu::LaunchTable& table) {
       const gpu::Work& work = w == 0 ? lane.first : view.at(lane.others)[w - 1];
       machine->referring += work.refers ? 1 : 0;
       machine->offering += work.offers != 0 ? 1 : 0;
+      machine->inLines += work.protocol == Protocol::kLl128 ? 1 : 0;
     }
   }
 }
@@ -543,6 +544,7 @@ void MappedGpus::failNextLaunch() { machine->failingLaunches = 1; }
 int MappedGpus::launches() const { return machine->launches; }
 int MappedGpus::referring() const { return machine->referring; }
 int MappedGpus::offering() const { return machine->offering; }
+int MappedGpus::inLines() const { return machine->inLines; }
 
 std::size_t MappedGpus::reachablePairs() const {
   const std::lock_guard lock(machine->mutex);

@@ -71,6 +71,8 @@ class MappedGpus {
   int referring() const;
   // The same for works whose output others may write.
   int offering() const;
+  // The same for works under LL128.
+  int inLines() const;
   // Pairs of GPUs of which one may reach the other's memory, and pieces of memory that other processes gave.
   std::size_t reachablePairs() const;
   std::size_t imported() const;

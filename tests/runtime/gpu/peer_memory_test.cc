@@ -1,12 +1,18 @@
 // GPUs that move data into each other's memory, in one process and in several.
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <memory>
 #include <numeric>
+#include <sstream>
+#include <string>
 
+#include "core/temporary_directory.h"
 #include "nccl.h"
 #include "runtime/comm/rank_processes.h"
 #include "runtime/gpu/gpu_ranks.h"
@@ -107,6 +113,35 @@ TEST(GpuBuffers, AreReadOrWrittenByOtherGpusAsThePlanHasIt) {
   expectInBuffers(inBuffersOf({}, true), false, false);
 }
 
+// How many works have their data in lines of LL128 when four GPUs that NVLinks connect add up 2 MiB.
+int linesOfASum(const char* protocols, bool reachPeers) {
+  constexpr int kRanks = 4;
+  constexpr std::size_t kCount = std::size_t{512} << 10;
+  std::map<std::string, std::string> variables = variablesOf("Ring", protocols);
+  variables.erase("NCCL_MAX_CTAS");
+  variables["NCCL_TOPO_FILE"] = XYLEM_SOURCE_DIR "/topologies/v100x4-1nic.xml";
+  const Environment environment(variables);
+  MappedGpus gpus(
+      {.busIds = {"0000:18:00.0", "0000:3b:00.0", "0000:86:00.0", "0000:af:00.0"}, .reachPeers = reachPeers});
+  Ranks ranks(&gpus, kRanks);
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    std::byte* const data = ranks.memory(rank, kCount * sizeof(float));
+    EXPECT_EQ(ncclAllReduce(data, data, kCount, ncclFloat, ncclSum, ranks.comm(rank), ranks.stream(rank)),
+              ncclSuccess);
+  }
+  EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+  ranks.await();
+  return gpus.inLines();
+}
+
+// Lines could arrive in parts there.
+TEST(GpuTransfers, DoWithoutLl128ThroughMemoryOfTheHostUnlessAsked) {
+  EXPECT_GT(linesOfASum("", true), 0);
+  EXPECT_EQ(linesOfASum("", false), 0);
+  EXPECT_GT(linesOfASum("LL128", false), 0);
+}
+
 // The ranks are processes with a GPU each, which map each other's memory.
 const RankRole kGpuRank("gpu", [](int rank, int ranks, const ncclUniqueId& id) {
   MappedGpus gpus;
@@ -193,11 +228,21 @@ TEST(GpuProcesses, MapEachOthersMemory) {
 TEST(GpuProcesses, DoWithoutEachOthersMemoryIfOneForbidsIt) {
   const Environment environment(variablesOf("Ring", "Simple"));
   setenv("XYLEM_DEVICE", "auto", 1);
+  const TemporaryDirectory folder;
+  setenv("NCCL_DEBUG", "WARN", 1);
+  setenv("NCCL_DEBUG_FILE", (folder / "log.%p").c_str(), 1);
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-  RankProcess first("gpu that forbids", 0, 2, id), second("gpu that forbids", 1, 2, id);
-  EXPECT_EQ(first.waitAtMost(60), 0);
-  EXPECT_EQ(second.waitAtMost(60), 0);
+  {
+    RankProcess first("gpu that forbids", 0, 2, id), second("gpu that forbids", 1, 2, id);
+    EXPECT_EQ(first.waitAtMost(60), 0);
+    EXPECT_EQ(second.waitAtMost(60), 0);
+  }
+  std::ostringstream logs;
+  for (const auto& log : std::filesystem::directory_iterator(folder / ""))
+    logs << std::ifstream(log.path()).rdbuf();
+  EXPECT_THAT(logs.str(),
+              ::testing::HasSubstr("rank 0, GPU 0: it cannot exchange memory with the GPUs of ranks 1"));
 }
 
 }  // namespace

@@ -63,21 +63,32 @@ void GpuQueues::offer(const transport::RecvEnd& side) {
                       std::memory_order_release);
 }
 
+// Null if this GPU does not reach it.
+std::shared_ptr<std::byte> GpuQueues::offeredMemory(const transport::DeviceQueue& offer,
+                                                    const Reach& way) const {
+  const std::uint64_t offered = offer.offered.load(std::memory_order_acquire);
+  if (offered <= transport::DeviceQueue::kNothing) return nullptr;
+  if (way.by == Reach::By::kHandle) {
+    gpu::MemoryHandle handle;
+    std::memcpy(&handle, offer.handle, sizeof handle);
+    return gpu::importedMemory(gpu_, handle);
+  }
+  if (way.by != Reach::By::kProcess || !reaches(way.device)) return nullptr;
+  const auto memory = gpu::sharedMemoryAt(offered);
+  return memory == nullptr ? nullptr : std::shared_ptr<std::byte>(memory, memory->data());
+}
+
+// The reader waits for an answer: it gets one whatever happens here.
 void GpuQueues::accept(const transport::SendEnd& side) {
   if (side.pump() != nullptr) return;
   End& end = find(side);
   transport::DeviceQueue& offer = end.queue.control->device;
   if (offer.accepted.load(std::memory_order_relaxed) != 0) return;
-  const std::uint64_t offered = offer.offered.load(std::memory_order_acquire);
-  const Reach way = reach_(side.peer());
-  if (offered > transport::DeviceQueue::kNothing && way.by == Reach::By::kHandle) {
-    gpu::MemoryHandle handle;
-    std::memcpy(&handle, offer.handle, sizeof handle);
-    end.device = gpu::importedMemory(gpu_, handle);
-  } else if (offered > transport::DeviceQueue::kNothing && way.by == Reach::By::kProcess &&
-             reaches(way.device)) {
-    const auto memory = gpu::sharedMemoryAt(offered);
-    if (memory != nullptr) end.device = {memory, memory->data()};
+  try {
+    end.device = offeredMemory(offer, reach_(side.peer()));
+  } catch (const Error&) {
+    offer.accepted.store(transport::DeviceQueue::kRefused, std::memory_order_release);
+    throw;
   }
   offer.accepted.store(
       end.device != nullptr ? transport::DeviceQueue::kAccepted : transport::DeviceQueue::kRefused,
@@ -117,8 +128,15 @@ void GpuQueues::acceptMemory() {
   });
 }
 
-void GpuQueues::useMemory() {
-  eachCollectiveEnd([&](auto& side) { useMemoryOf(side); });
+std::set<int> GpuQueues::useMemory() {
+  std::set<int> unreached;
+  eachCollectiveEnd([&](auto& side) {
+    useMemoryOf(side);
+    const Reach::By by = reach_(side.peer()).by;
+    const bool isPlanned = side.pump() == nullptr && (by == Reach::By::kProcess || by == Reach::By::kHandle);
+    if (isPlanned && find(side).device == nullptr) unreached.insert(side.peer());
+  });
+  return unreached;
 }
 
 bool GpuQueues::agreeOnMemory(transport::Connection& connection) {

@@ -3,7 +3,7 @@
 // queue is in the memory of the GPU that reads; others are in pinned memory of the host. The ranks agree on the queues of collectives
 // when they join, with a barrier between any two of these:
 //
-//   queues.offerMemory(); ...; queues.acceptMemory(); ...; queues.useMemory();
+//   queues.offerMemory(); ...; queues.acceptMemory(); ...; unreached = queues.useMemory();
 //
 // and on those of a connection for sends and receives once it is made, when agreeOnMemory(connection) returns true on both ranks.
 
@@ -39,7 +39,8 @@ class GpuQueues {
 
   void offerMemory();
   void acceptMemory();
-  void useMemory();
+  // Returns the ranks that cannot exchange memory with this one although ReachOfRank says so.
+  std::set<int> useMemory();
   // Returns false as long as the peer has not said what it offers and accepts.
   bool agreeOnMemory(transport::Connection& connection);
 
@@ -67,6 +68,7 @@ class GpuQueues {
   template <typename QueueSide>
   End& find(const QueueSide& side);
   std::shared_ptr<std::byte> newMemory(transport::DeviceQueue& offer, std::size_t bytes, Reach::By by);
+  std::shared_ptr<std::byte> offeredMemory(const transport::DeviceQueue& offer, const Reach& way) const;
   void offer(const transport::RecvEnd& side);
   void accept(const transport::SendEnd& side);
   template <typename QueueSide>

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "planner/tuning/tuning_input.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/device/scheduler.h"
 #include "runtime/plugins/tuner.h"
@@ -75,15 +76,24 @@ std::optional<QueueProfile> makeProfile(plugins::Profiling* profiling) {
   return std::optional<QueueProfile>(std::in_place, profiling->queues);
 }
 
+// The plan supposes that GPUs reach each other's memory where it has them do so.
+std::optional<tuning::TuningModel> makeModel(const JobRoster& roster, const CommPlan& plan,
+                                             const JoinRequest& request, const SharedGpus& gpus) {
+  if (gpus.reachEachOther) return std::nullopt;
+  const tuning::TuningInput input =
+      tuning::tuningInput(plan.plan.connections, plan.plan.job().viewOf(roster.rank));
+  return tuning::computeTuning(input, tuning::TuningOptions::from(withoutUnaskedLl128(request.settings)));
+}
+
 Choices makeChoices(const JobRoster& roster, const CommPlan& plan, const Wiring& wiring,
-                    const JoinRequest& request) {
+                    const JoinRequest& request, const std::optional<tuning::TuningModel>& model) {
   const int view = plan.plan.job().viewOf(roster.rank);
   CollNetUse collnet = collNetUse(plan.plan, view, request.settings,
                                   wiring.hasCollNet() ? reducedByAll(roster.peers) : 0, roster.hasGpus());
   collnet.log = request.log;
   const plugins::TunedJob job{static_cast<std::size_t>(roster.ranks()),
                               static_cast<std::size_t>(roster.hosts.hosts), roster.communicator};
-  return Choices(plan.plan.tuning[static_cast<std::size_t>(view)], plan.channels,
+  return Choices(model ? *model : plan.plan.tuning[static_cast<std::size_t>(view)], plan.channels,
                  plugins::findTuner(request.settings, job, request.log), std::move(collnet));
 }
 
@@ -113,44 +123,18 @@ std::optional<CallCheck> makeCheck(const JobRoster& roster, Wiring& wiring) {
   return std::optional<CallCheck>(std::in_place, roster.rank, roster.ranks(), ring->next(), ring->previous());
 }
 
-// GPUs use each other's memory if the plan has P2P between them. `toBuffers`: also that of the program, in the direction that the plan
-// has, and in both between ranks that share a GPU.
-GpuQueues::Reach reachOf(const JobRoster& roster, const connect::NetChoice& choice, bool toBuffers,
-                         int rank) {
-  using By = GpuQueues::Reach::By;
-  const transport::Peer& self = roster.self().peer;
-  const transport::Peer& peer = roster.peers[static_cast<std::size_t>(rank)].peer;
-  if (peer.gpu == 0 || peer.hostHash != self.hostHash) return {};
-  if (choice.transport(roster.rank, rank, paths::Direction::kSend) != connect::TransportKind::kP2p)
-    return {.by = By::kForbidden};
-  if (peer.process != self.process) return {.by = By::kHandle};
-  const bool isOwn = peer.gpu == self.gpu;
-  const bool reads = choice.reads(roster.rank, rank);
-  return {By::kProcess, peer.device, isOwn, toBuffers && (isOwn || reads), toBuffers && (isOwn || !reads)};
-}
-
-std::unique_ptr<GpuExecutor> makeGpuExecutor(const JobRoster& roster, const CommPlan& plan,
-                                             const Wiring& wiring, const Settings& settings,
-                                             const gpu::GpuContext* gpu) {
-  if (gpu == nullptr) return nullptr;
-  return std::make_unique<GpuExecutor>(
-      *gpu, wiring.channels(), roster.ranksOnGpu(), wiring.dataInSlots(),
-      [&roster, &plan, toBuffers = settings.integer(Setting::kP2pDirectDisable) == 0](int rank) {
-        return reachOf(roster, plan.choice, toBuffers, rank);
-      });
-}
-
 }  // namespace
 
 Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, const JoinRequest& request,
-               const Watches& watches, const gpu::GpuContext* gpu)
+               const Watches& watches, SharedGpus gpus)
     : rank_(roster.rank),
       ranks_(roster.ranks()),
       checked_(roster.checked),
       checksTransfers_(roster.checked && !roster.hasGpus()),
       wiring_(wiring),
       onlyNvls_(roster.self().direct == Direct::kNvls),
-      choices_(makeChoices(roster, plan, wiring, request)),
+      model_(makeModel(roster, plan, request, gpus)),
+      choices_(makeChoices(roster, plan, wiring, request, model_)),
       choiceLog_(request.log, roster.rank),
       shared_(sharedWorkOf(roster, plan, request)),
       transfers_(plan.plan, plan.choice, rank_, plan.channels, checksTransfers_, request.settings,
@@ -164,7 +148,7 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
       profile_(makeProfile(profiling_)),
       recorder_(watches.recorder),
       patience_(request.settings.integer(Setting::kTimeout)),
-      gpu_(makeGpuExecutor(roster, plan, wiring, request.settings, gpu)),
+      gpu_(std::move(gpus.executor)),
       launches_(stallPolicyOf(request, roster, watches), recorder_, check_ ? &*check_ : nullptr,
                 profile_ ? &*profile_ : nullptr),
       spin_(!roster.ownCores().oversubscribed) {}

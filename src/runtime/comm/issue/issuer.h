@@ -9,7 +9,7 @@
 //
 // On a GPU the work becomes a kernel in the program's stream, which a task watches (gpu_executor.h).
 //
-//   Issuer issuer(roster, plan, wiring, request, {watch, stopped, recorder}, gpu);
+//   Issuer issuer(roster, plan, wiring, request, {watch, stopped, recorder}, shareGpus(...));
 //   issuer.launch(operations);
 //   issuer.launches().idle()
 //
@@ -24,6 +24,7 @@
 #include "runtime/comm/issue/choice_log.h"
 #include "runtime/comm/issue/choices.h"
 #include "runtime/comm/issue/gpu_executor.h"
+#include "runtime/comm/issue/gpu_sharing.h"
 #include "runtime/comm/issue/kept_works.h"
 #include "runtime/comm/issue/launch_queue.h"
 #include "runtime/comm/issue/launch_work.h"
@@ -51,7 +52,7 @@ struct Watches {
 class Issuer {
  public:
   Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, const JoinRequest& request,
-         const Watches& watches, const gpu::GpuContext* gpu);
+         const Watches& watches, SharedGpus gpus);
   Issuer(const Issuer&) = delete;
   Issuer& operator=(const Issuer&) = delete;
 
@@ -99,7 +100,8 @@ class Issuer {
   const bool checked_;          // XYLEM_CHECK: all ranks compare an operation first, so none is done at once
   const bool checksTransfers_;  // and sends tell receives what they send, which kernels do not
   const Wiring& wiring_;
-  const bool onlyNvls_;  // of the collectives only those of NVLS are exchanges
+  const bool onlyNvls_;                             // of the collectives only those of NVLS are exchanges
+  const std::optional<tuning::TuningModel> model_;  // nothing: that of the plan
   Choices choices_;
   ChoiceLog choiceLog_;
   const collectives::SharedWork shared_;  // of what moves within the host

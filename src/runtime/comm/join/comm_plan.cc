@@ -316,8 +316,11 @@ bool allowsP2p(const Settings& settings) {
 }  // namespace
 
 Settings settingsForPlan(const Settings& settings, bool onGpus) {
+  return onGpus && !allowsP2p(settings) ? withoutUnaskedLl128(settings) : settings;
+}
+
+Settings withoutUnaskedLl128(const Settings& settings) {
   Settings own = settings;
-  if (!onGpus || allowsP2p(settings)) return own;
   const std::string& asked = settings.text(Setting::kProto);
   if (const std::string text = withoutLl128(asked); text != asked)
     own.set(spec(Setting::kProto), text,

@@ -85,6 +85,7 @@ struct CommPlan {
 // supposes that these GPUs reach each other's memory. If NCCL_P2P_DISABLE or NCCL_P2P_LEVEL may forbid that, the plan does
 // without LL128, unless NCCL_PROTO asks for it.
 Settings settingsForPlan(const Settings& settings, bool onGpus);
+Settings withoutUnaskedLl128(const Settings& settings);
 
 // Describes the hosts, plans the job and logs the plan. All ranks call it at the same time. `gpu`: null if the device is a host device.
 CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,

@@ -9,20 +9,6 @@
 
 namespace xylem::comm {
 
-namespace {
-
-// GPUs of one host have their queues in each other's memory, where they reach it.
-void shareGpuMemory(bootstrap::Bootstrap& bootstrap, const JobRoster& roster, GpuExecutor* executor) {
-  if (!roster.hasGpus()) return;
-  if (executor != nullptr) executor->queues().offerMemory();
-  bootstrap.barrier("offering memory of GPUs");
-  if (executor != nullptr) executor->queues().acceptMemory();
-  bootstrap.barrier("accepting memory of GPUs");
-  if (executor != nullptr) executor->queues().useMemory();
-}
-
-}  // namespace
-
 JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                        std::unique_ptr<FlightRecorder> recorder, const JoinRequest& request, InitTimer& timer)
     : recorder_(std::move(recorder)),
@@ -49,11 +35,15 @@ JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap,
       }()),
       changes_(plan_.copies, *request.log, *recorder_),
       wiring_(steps_, *bootstrap_, roster_, plan_, request, watch_, changes_, gpu_.get()),
-      issuer_(steps_.run(InitPart::kConnections, "loading a tuner and a profiler", [&] {
-        return Issuer(roster_, plan_, wiring_, request, {watch_, stopped_, *recorder_, changes_}, gpu_.get());
-      })) {
-  steps_.run(InitPart::kConnections, "sharing the memory of GPUs",
-             [&] { shareGpuMemory(*bootstrap_, roster_, issuer_.gpu()); });
+      issuer_([&] {
+        SharedGpus gpus = steps_.run(InitPart::kConnections, "sharing the memory of GPUs", [&] {
+          return shareGpus(*bootstrap_, roster_, plan_, wiring_, request, gpu_.get());
+        });
+        return steps_.run(InitPart::kConnections, "loading a tuner and a profiler", [&] {
+          return Issuer(roster_, plan_, wiring_, request, {watch_, stopped_, *recorder_, changes_},
+                        std::move(gpus));
+        });
+      }()) {
   steps_.run(InitPart::kConnections, "waiting for all ranks", [&] {
     bootstrap_->barrier("the last step of joining");
     bootstrap_->tellWaits({});

@@ -1,0 +1,60 @@
+#include "runtime/comm/issue/gpu_sharing.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace xylem::comm {
+namespace {
+
+// GPUs use each other's memory if the plan has P2P between them. `toBuffers`: also that of the program, in the direction that the plan
+// has, and in both between ranks that share a GPU.
+GpuQueues::Reach reachOf(const JobRoster& roster, const connect::NetChoice& choice, bool toBuffers,
+                         int rank) {
+  using By = GpuQueues::Reach::By;
+  const transport::Peer& self = roster.self().peer;
+  const transport::Peer& peer = roster.peers[static_cast<std::size_t>(rank)].peer;
+  if (peer.gpu == 0 || peer.hostHash != self.hostHash) return {};
+  if (choice.transport(roster.rank, rank, paths::Direction::kSend) != connect::TransportKind::kP2p)
+    return {.by = By::kForbidden};
+  if (peer.process != self.process) return {.by = By::kHandle};
+  const bool isOwn = peer.gpu == self.gpu;
+  const bool reads = choice.reads(roster.rank, rank);
+  return {By::kProcess, peer.device, isOwn, toBuffers && (isOwn || reads), toBuffers && (isOwn || !reads)};
+}
+
+}  // namespace
+
+SharedGpus shareGpus(bootstrap::Bootstrap& bootstrap, const JobRoster& roster, const CommPlan& plan,
+                     const Wiring& wiring, const JoinRequest& request, const gpu::GpuContext* gpu) {
+  SharedGpus gpus;
+  if (!roster.hasGpus()) return gpus;
+  const bool toBuffers = request.settings.integer(Setting::kP2pDirectDisable) == 0;
+  std::set<int> unreached;
+  if (gpu != nullptr) {
+    gpus.executor = std::make_unique<GpuExecutor>(
+        *gpu, wiring.channels(), roster.ranksOnGpu(), wiring.dataInSlots(),
+        [&roster, &plan, toBuffers](int rank) { return reachOf(roster, plan.choice, toBuffers, rank); });
+    gpus.executor->queues().offerMemory();
+  }
+  bootstrap.barrier("offering memory of GPUs");
+  if (gpu != nullptr) gpus.executor->queues().acceptMemory();
+  bootstrap.barrier("accepting memory of GPUs");
+  if (gpu != nullptr) unreached = gpus.executor->queues().useMemory();
+  if (!unreached.empty())
+    request.log->warn(
+        "rank {}, GPU {}: it cannot exchange memory with the GPUs of ranks {}, as the plan has it: what goes "
+        "between them takes the way "
+        "through memory of the host",
+        gpu->rank(), gpu->device(), fmt::join(unreached, ", "));
+  const std::vector<std::uint8_t> reached =
+      bootstrap.allGather<std::uint8_t>(unreached.empty() ? 1 : 0, "which GPUs reach each other");
+  gpus.reachEachOther = std::ranges::all_of(reached, [](std::uint8_t all) { return all != 0; });
+  return gpus;
+}
+
+}  // namespace xylem::comm
