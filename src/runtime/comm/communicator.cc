@@ -232,11 +232,11 @@ void Communicator::requireReady(CommState state, const char* what) {
       return;
     case CommState::kNew:
     case CommState::kInProgress:
-      throw Error(
-          ResultCode::kInvalidUsage,
-          "{}: the communicator is still being made or ended; ask ncclCommGetAsyncError until it is no "
-          "longer ncclInProgress",
-          what);
+      throw Error(ResultCode::kInvalidUsage,
+                  "{}: the communicator is still being made or ended, or connects its ranks for a send or "
+                  "receive; ask "
+                  "ncclCommGetAsyncError until it is no longer ncclInProgress",
+                  what);
     case CommState::kFinalized:
       throw Error(ResultCode::kInvalidUsage, "{}: the communicator was finalized; it can only be destroyed",
                   what);
@@ -257,7 +257,11 @@ void Communicator::launch(std::span<const CommOperation> operations, std::uint64
   if (const CommState now = state(); now != CommState::kReady)
     requireReady(now, name(operations.front().function));
   if (!joined_) throw *failure();
-  joined_->issuer().launch(operations, again);
+  Issuer& issuer = joined_->issuer();
+  if (!config_.blocking && issuer.mayConnectLater(operations))
+    return background(
+        [&issuer, kept = std::vector(operations.begin(), operations.end())] { issuer.launch(kept); });
+  issuer.launch(operations, again);
 }
 
 std::uint64_t Communicator::lastWork() const { return joined_ ? joined_->issuer().lastWork() : 0; }

@@ -75,7 +75,7 @@ bootstrap::UniqueId newUniqueId(const Settings& settings, std::shared_ptr<const 
 
 enum class CommState {
   kNew,         // made, but not joined
-  kInProgress,  // joining or leaving in the background
+  kInProgress,  // joining, leaving, or connecting for a launch in the background
   kReady,
   kFailed,     // an operation or joining failed; see failure()
   kFinalized,  // its operations are done; it can only be destroyed
@@ -144,7 +144,8 @@ class Communicator {
   // Before launch(): goes on with connecting what the operations need, without waiting. False if it is not all there.
   bool prepare(std::span<const CommOperation> operations);
   // Enqueues the operations as one launch. Throws the error that broke the communicator, or ncclInvalidUsage
-  // if it is not ready. One thread at a time. `again`: lastWork() after such a launch in the same buffers.
+  // if it is not ready. One thread at a time. On a GPU, a communicator that does not block enqueues them in the background if it has to
+  // connect first. `again`: lastWork() after such a launch in the same buffers.
   void launch(std::span<const CommOperation> operations, std::uint64_t again = 0);
   // Stands for the work of the last launch while that is at hand for another one; otherwise 0.
   std::uint64_t lastWork() const;

@@ -83,9 +83,9 @@ bool runJobs(std::vector<BackgroundWork>& jobs) {
 }
 
 // Ranks of this thread connect their sends and receives with each other, which takes steps of both. launch() then waits for
-// ranks of other threads only, and says which one does not come.
+// ranks of other threads only, and says which one does not come. Ranks that do not block connect in the background.
 void prepareTogether(Group& g) {
-  if (g.used < 2) return;
+  if (g.used < 2 || !*g.blocking) return;
   const Deadline deadline = Deadline::after(kPatience);
   device::Backoff backoff(device::Scheduler::instance().policy());
   for (bool all = false; !all && !deadline.passed();) {
@@ -144,9 +144,13 @@ bool groupEnd(LaunchedGroup* launched) {
   if (openGroups > 0) return false;
   const Ending ending(g);
   if (g.failure) throw Error(*g.failure);
-  const bool continues = runJobs(g.jobs);
+  bool continues = runJobs(g.jobs);
   prepareTogether(g);
-  for (std::size_t i = 0; i < g.used; ++i) g.batches[i].communicator->launch(g.batches[i].operations);
+  for (std::size_t i = 0; i < g.used; ++i) {
+    Communicator& communicator = *g.batches[i].communicator;
+    communicator.launch(g.batches[i].operations);
+    continues = continues || (!*g.blocking && communicator.state() == CommState::kInProgress);
+  }
   if (launched != nullptr && g.used == 1) give(g.batches.front(), *launched);
   return continues;
 }

@@ -59,6 +59,8 @@ class Issuer {
   // On a GPU: goes on with connecting what the operations need, and returns whether all of it is there. launch() waits for it,
   // but only for the ranks of other threads.
   bool prepare(std::span<const CommOperation> operations);
+  // Whether the operations need connections that are not there yet, and another thread may launch them once they are.
+  bool mayConnectLater(std::span<const CommOperation> operations);
   // `again`: lastWork() after a launch of the same operations in the same buffers.
   void launch(std::span<const CommOperation> operations, std::uint64_t again = 0);
   // Stands for the kept work of the last launch; 0: it is not kept.
