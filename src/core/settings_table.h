@@ -192,7 +192,7 @@ X(kDumpSignal, "XYLEM_DUMP_SIGNAL", kInteger, 0, 64, "0",
 X(kStoppedTimeout, "XYLEM_STOPPED_TIMEOUT", kInteger, 0, 86400, "1",
   "seconds after which a rank of this host that is stopped (SIGSTOP) counts as failed; 0: never")
 X(kDevice, "XYLEM_DEVICE", kText, 0, 0, "auto",
-  "what ranks run on: host; gpu, the current device of CUDA; auto: gpu if the program has a context of NVIDIA's driver")
+  "what ranks run on: host; gpu, the current device of CUDA; auto: gpu if the thread has a context of NVIDIA's driver, or the library is the one for GPUs")
 X(kHostDevices, "XYLEM_HOST_DEVICES", kInteger, 0, 4096, "0",
   "host devices of this machine; 0: one per core, or per local rank")
 

@@ -100,6 +100,15 @@ TEST(RunCommand, LibrariesUnderNcclsNamesAreInFrontOfOthersForTheProgramOnly) {
     EXPECT_EQ(rank.status, 2);
   }
   EXPECT_EQ(runCommand(shell({"-n", "1"}, script), environment).output, "[0] /opt/others 0\n");
+  // The one for GPUs is built where nvcc is.
+  const std::string forGpus = XYLEM_BINARY_DIR "/src/gpu/as-nccl-gpu";
+  const Outcome onGpus = runCommand(shell({"--as-nccl", "-x", "XYLEM_DEVICE=gpu"}, script), environment);
+  if (std::filesystem::exists(forGpus + "/libnccl.so.2")) {
+    EXPECT_EQ(onGpus.output, forGpus + ":/opt/others alone\n") << onGpus.errors;
+  } else {
+    EXPECT_EQ(onGpus.status, 2);
+    EXPECT_THAT(onGpus.errors, HasSubstr("--as-nccl: found no folder as-nccl-gpu"));
+  }
   // Options for ranks of this command ask for their number.
   EXPECT_THAT(runCommand(shell({"--as-nccl", "--timeout", "5"}, script)).errors,
               HasSubstr("the number of ranks"));

@@ -28,16 +28,20 @@ bool threadHasContext() {
   return has;
 }
 
-// The library beside the one, or the program, that this code is in, or two folders above, as seen from xylem/as-nccl-gpu; otherwise
-// wherever the loader finds it.
-std::string libraryPath() {
+// Of the library, or the program, that this code is in; with a slash at its end, or empty.
+std::string ownFolder() {
   Dl_info here{};
-  if (dladdr(reinterpret_cast<const void*>(&threadHasContext), &here) != 0 && here.dli_fname != nullptr) {
-    const std::string file = here.dli_fname;
-    const std::string folder = file.substr(0, file.rfind('/') + 1);
+  if (dladdr(reinterpret_cast<const void*>(&threadHasContext), &here) == 0 || here.dli_fname == nullptr)
+    return "";
+  const std::string file = here.dli_fname;
+  return file.substr(0, file.rfind('/') + 1);
+}
+
+// The library beside this code, or two folders above, as seen from xylem/as-nccl-gpu; otherwise wherever the loader finds it.
+std::string libraryPath() {
+  if (const std::string folder = ownFolder(); !folder.empty())
     for (const char* const way : {"", "../../"})
       if (const std::string found = folder + way + kLibrary; SharedLibrary(found)) return found;
-  }
   return kLibrary;
 }
 
@@ -51,8 +55,12 @@ const DriverTable* openCudaDriver() {
         kLibrary, library.error());
   auto* const open = library.function<const DriverTable*(const char**)>("xylemCudaDriver");
   const char* reason = "it is of another version";
-  const DriverTable* const driver = open == nullptr ? nullptr : open(&reason);
-  if (driver == nullptr || driver->abi != kDriverAbi)
+  const DriverTable* driver = open == nullptr ? nullptr : open(&reason);
+  if (driver != nullptr && driver->abi != kDriverAbi) {
+    driver = nullptr;
+    reason = "it is of another version";
+  }
+  if (driver == nullptr)
     throw Error(ResultCode::kUnhandledCudaError,
                 "the device is a GPU, but {} cannot use it: {}. XYLEM_DEVICE=host uses host devices",
                 kLibrary, reason);
@@ -69,7 +77,8 @@ const DriverTable* driverOfThread(const Settings& settings) {
   if (wanted != "auto" && wanted != "gpu")
     throw Error(ResultCode::kInvalidArgument, "XYLEM_DEVICE is {}; expected auto, host or gpu", wanted);
   if (const DriverTable* const driver = given.load(std::memory_order_acquire)) return driver;
-  return wanted == "gpu" || threadHasContext() ? openCudaDriver() : nullptr;
+  static const bool isForGpus = ownFolder().ends_with("/as-nccl-gpu/");
+  return wanted == "gpu" || isForGpus || threadHasContext() ? openCudaDriver() : nullptr;
 }
 
 }  // namespace xylem::gpu

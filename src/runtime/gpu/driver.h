@@ -108,7 +108,7 @@ struct DriverTable {
 constexpr int kDriverAbi = 10;
 
 // The driver of the calling thread's device if that is a GPU. XYLEM_DEVICE decides; with `auto` it is a GPU if the program has
-// loaded NVIDIA's driver and one of its contexts is current in this thread. Throws Error if the device has to be a GPU, but
+// loaded NVIDIA's driver and one of its contexts is current in this thread, and always in libnccl.so.2 for GPUs (as-nccl-gpu). Throws Error if the device has to be a GPU, but
 // cannot be used, with the reason.
 const DriverTable* driverOfThread(const Settings& settings);
 

@@ -40,7 +40,10 @@ inline std::vector<RankResult> runOnHosts(
       called.arrive_and_wait();
       if (const ncclResult_t end = ncclGroupEnd(); result.init == ncclSuccess) result.init = end;
       result.text = ncclGetLastError(nullptr);
-      if (result.init != ncclSuccess) return;
+      if (result.init != ncclSuccess) {
+        EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+        return;
+      }
       work(rank, comm);
       if (comm != nullptr) {
         EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);

@@ -129,7 +129,7 @@ const RankRole kGpuRank("gpu rank of a host", [](int rank, int ranks, const nccl
   set["NCCL_DEBUG_FILE"] = variable("XYLEM_TEST_LOG") + "." + std::to_string(rank);
   const Environment environment(set);
   // It lives until the process exits, which waits for those who still send through this rank.
-  MappedGpus& gpus = *new MappedGpus({.busIds = kBusIds});
+  static MappedGpus& gpus = *new MappedGpus({.busIds = kBusIds});
   gpus.setDevice(rank);
   ncclComm_t comm = nullptr;
   if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess) return 2;

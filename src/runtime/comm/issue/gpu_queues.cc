@@ -132,9 +132,9 @@ std::set<int> GpuQueues::useMemory() {
   std::set<int> unreached;
   eachCollectiveEnd([&](auto& side) {
     useMemoryOf(side);
+    if (side.pump() != nullptr || find(side).device != nullptr) return;
     const Reach::By by = reach_(side.peer()).by;
-    const bool isPlanned = side.pump() == nullptr && (by == Reach::By::kProcess || by == Reach::By::kHandle);
-    if (isPlanned && find(side).device == nullptr) unreached.insert(side.peer());
+    if (by == Reach::By::kProcess || by == Reach::By::kHandle) unreached.insert(side.peer());
   });
   return unreached;
 }
