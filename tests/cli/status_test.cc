@@ -268,6 +268,22 @@ TEST(Findings, ACallThatNobodyBeginsIsNotNothing) {
               HasSubstr("rank 1 has called AllReduce of 5 float sum, 6.0 s ago, but not begun"));
 }
 
+// GPUs replay graphs without a call, so records say nothing about it.
+TEST(Findings, ARankThatReplaysNoGraph) {
+  comm::SeenJob job{.communicator = 7, .ranks = 2};
+  const std::vector over{entryOf(0, comm::CallState::kDone, 5)};
+  job.seen = {waitingFor(rankWith(0, over), 1, 7 * kSecond), rankWith(1, over)};
+  job.seen[0].log.wait = comm::WaitKind::kReplay;
+  job.seen[0].log.waiting.reset();
+  const auto findings = cli::findingsOf(job);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, cli::FindingKind::kNotCalled);
+  EXPECT_THAT(findings[0].ranks, ::testing::ElementsAre(1));
+  EXPECT_EQ(findings[0].text,
+            "rank 0 waits for rank 1 in a replay of a graph, for 3.0 s: has rank 1 replayed its graph, and "
+            "as often?");
+}
+
 TEST(Findings, ACycleOverTwoCommunicators) {
   const auto stuckIn = [](int rank, int peer) {
     return waitingFor(rankWith(rank, {entryOf(0, comm::CallState::kStarted, 5)}), peer, 5 * kSecond);

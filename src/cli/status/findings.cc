@@ -49,6 +49,7 @@ class Examination {
     differences();
     lateComers();
     transfers();
+    replays();
     unseen();
     if (!explained_) cycle();
     if (!explained_) queued();
@@ -203,6 +204,17 @@ class Examination {
                       comm::describe(mine.call), peer->log.rank, comm::describe(partner->call)));
   }
 
+  // GPUs run graphs again without any call, so nothing tells which ranks have.
+  void replays() {
+    for (const SeenRank& rank : job_.seen)
+      if (rank.log.wait == comm::WaitKind::kReplay && rank.stuck() && job_.find(rank.log.waitsFor) != nullptr)
+        add(FindingKind::kNotCalled, {rank.log.waitsFor},
+            fmt::format(
+                "rank {} waits for rank {} in a replay of a graph, for {}: has rank {} replayed its graph, "
+                "and as often?",
+                rank.log.rank, rank.log.waitsFor, secondsText(rank.waitNanoseconds()), rank.log.waitsFor));
+  }
+
   // Ranks that others wait for and that were not found here.
   void unseen() {
     std::vector<int> wanted, waiting;
@@ -216,9 +228,9 @@ class Examination {
     std::sort(wanted.begin(), wanted.end());
     add(FindingKind::kUnseen, wanted,
         fmt::format("{} {} for {}, which {} not looked at: run `xylem status` for {} too, on {} host",
-                    rankRanges(waiting), waiting.size() == 1 ? "waits" : "wait",
-                    rankRanges(wanted), wanted.size() == 1 ? "was" : "were",
-                    wanted.size() == 1 ? "it" : "them", wanted.size() == 1 ? "its" : "their"));
+                    rankRanges(waiting), waiting.size() == 1 ? "waits" : "wait", rankRanges(wanted),
+                    wanted.size() == 1 ? "was" : "were", wanted.size() == 1 ? "it" : "them",
+                    wanted.size() == 1 ? "its" : "their"));
   }
 
   // Calls that have waited for long without being begun, in a communicator in which nothing else is wrong.

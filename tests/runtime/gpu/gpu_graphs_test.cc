@@ -212,5 +212,29 @@ TEST(GpuGraphFailures, AreTimeOutsThatNameTheRank) {
               AllOf(HasSubstr("timed out"), HasSubstr("rank 0 waits for rank 1")));
 }
 
+// `xylem status` sees for whom a replay waits, until it goes on.
+TEST(GpuReplays, SayForWhomTheyWaitInTheFlightRecorder) {
+  for (const bool overNetwork : {false, true}) {
+    std::map<std::string, std::string> variables = variablesOf("Ring", "Simple");
+    if (overNetwork) variables["NCCL_SHM_DISABLE"] = variables["NCCL_P2P_DISABLE"] = "1";
+    const Environment environment(variables);
+    MappedGpus gpus;
+    Ranks ranks(&gpus, 2);
+    std::vector<MappedGpus::Graph> graphs;
+    for (int rank = 0; rank < 2; ++rank) {
+      std::byte* const data = ranks.memory(rank, 64);
+      gpus.beginCapture(ranks.stream(rank));
+      ASSERT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, ranks.comm(rank), ranks.stream(rank)),
+                ncclSuccess);
+      graphs.push_back(gpus.endCapture(ranks.stream(rank)));
+    }
+    gpus.replay(graphs[0], ranks.stream(0));
+    EXPECT_TRUE(seesWait(0, comm::WaitKind::kReplay, 1));
+    gpus.replay(graphs[1], ranks.stream(1));
+    ranks.await();
+    EXPECT_TRUE(seesWait(0, comm::WaitKind::kNone, -1));
+  }
+}
+
 }  // namespace gpu_graphs
 }  // namespace xylem::testing

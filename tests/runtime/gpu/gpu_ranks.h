@@ -7,6 +7,7 @@
 //   std::byte* const data = ranks.memory(1, bytes);
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,6 +20,7 @@
 
 #include "core/scoped_environment.h"
 #include "nccl.h"
+#include "runtime/comm/watch/host_records.h"
 #include "runtime/gpu/mapped_gpus.h"
 
 namespace xylem::testing {
@@ -52,6 +54,19 @@ inline ncclResult_t asyncErrorOf(ncclComm_t comm) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return state;
+}
+
+// Whether the flight recorder of a rank of this process says that it waits like this; waits up to ten seconds for that.
+inline bool seesWait(int rank, comm::WaitKind kind, int peer) {
+  for (int i = 0; i < 1000; ++i) {
+    for (const comm::SeenJob& job : comm::jobsOf(comm::seeProcesses({getpid()})))
+      if (const comm::SeenRank* const seen = job.find(rank);
+          seen != nullptr && seen->log.wait == kind &&
+          (kind == comm::WaitKind::kNone || seen->log.waitsFor == peer))
+        return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
 }
 
 // Ranks of this thread, all on GPUs or all on host devices, with a stream each.

@@ -10,9 +10,9 @@ using device::Progress;
 class CapturedLaunch::Replay final : public device::Task {
  public:
   explicit Replay(CapturedLaunch& captured)
-      : launches_(captured.launches_),
+      : captured_(captured),
+        launches_(captured.launches_),
         kernel_(*captured.kernel_),
-        health_(captured.health_),
         stall_(launches_.stallPolicy()) {}
 
   Progress step() override {
@@ -25,19 +25,21 @@ class CapturedLaunch::Replay final : public device::Task {
   }
   // A GPU that has failed reports nothing.
   void checkStall() override {
-    health_.isOver();
-    launches_.checkKernel(kernel_, stall_);
+    captured_.health_.isOver();
+    captured_.check(stall_, waits_);
   }
   void finish(const Error* error) noexcept override {
+    if (waits_) launches_.recorder().goOnInReplay();
     if (error != nullptr) launches_.fail(*error);
     delete this;
   }
 
  private:
+  CapturedLaunch& captured_;
   LaunchQueue& launches_;
   gpu::KernelLaunch& kernel_;
-  const gpu::GpuEvent& health_;
   Stall stall_;
+  bool waits_ = false;
 };
 
 CapturedLaunch::CapturedLaunch(LaunchQueue& launches, const gpu::GpuContext& gpu, ReplayWatch& watch)
@@ -78,8 +80,17 @@ void CapturedLaunch::look() noexcept {
   } catch (const Error& error) {
     launches_.fail(error);
   }
-  launches_.checkKernel(*kernel_, stall_);
+  check(stall_, waits_);
   if (launches_.failed()) kernel_->giveUp();
+}
+
+void CapturedLaunch::check(Stall& stall, bool& waits) noexcept {
+  const std::optional<int> peer = launches_.checkKernel(*kernel_, stall);
+  if (peer)
+    launches_.recorder().waitInReplay(*peer);
+  else if (waits)
+    launches_.recorder().goOnInReplay();
+  waits = peer.has_value();
 }
 
 // The driver's thread calls it.

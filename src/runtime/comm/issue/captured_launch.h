@@ -51,11 +51,14 @@ class CapturedLaunch {
  private:
   class Replay;
   void begin() noexcept;
+  // `waits`: whether it did when this was called last, for the same replay.
+  void check(Stall& stall, bool& waits) noexcept;
 
   LaunchQueue& launches_;
   const gpu::GpuContext& gpu_;
   ReplayWatch& watch_;
   Stall stall_;           // as the watch sees it
+  bool waits_ = false;    // so, too
   gpu::GpuEvent health_;  // never recorded: asking for it fails if the GPU has failed
   std::unique_ptr<gpu::KernelLaunch> kernel_;
   std::shared_ptr<std::atomic<bool>> isHeld_;  // by a graph; null: no graph has had it yet

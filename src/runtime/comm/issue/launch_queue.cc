@@ -1,6 +1,7 @@
 #include "runtime/comm/issue/launch_queue.h"
 
 #include "runtime/comm/issue/call_check.h"
+#include "runtime/comm/issue/executor.h"
 #include "runtime/comm/watch/flight_dump.h"
 #include "runtime/device/scheduler.h"
 #include "runtime/transport/collnet/coll_network.h"
@@ -30,12 +31,14 @@ void LaunchQueue::askNowAndThen() {
   }
 }
 
+int LaunchQueue::rankOf(int peer) { return peer == transport::kReducingNetwork ? Executor::kNobody : peer; }
+
 std::optional<int> LaunchQueue::checkKernel(const gpu::KernelLaunch& kernel, Stall& stall,
                                             const CallCheck* comparing) noexcept {
   std::optional<int> first;
   const auto note = [&](int peer) {
     if (!first) stall.begin(comparing != nullptr);
-    if (!first) first = peer;
+    if (!first) first = rankOf(peer);
   };
   try {
     if (comparing != nullptr) {

@@ -59,10 +59,13 @@ class LaunchQueue {
   void cancel(const Error& error) noexcept;
 
   // Asks whether the ranks that the blocks of a kernel say they wait for are there, and fails the launches if not. Returns the
-  // first of these ranks. A kernel may stand behind other work of its stream: no block waits then. `comparing`: waits for calls of other
+  // first of these ranks, which may be Executor::kNobody. A kernel may stand behind other work of its stream: no block waits then. `comparing`: waits for calls of other
   // ranks, in checked mode; otherwise null.
   std::optional<int> checkKernel(const gpu::KernelLaunch& kernel, Stall& stall,
                                  const CallCheck* comparing = nullptr) noexcept;
+
+  // The rank behind an end of a queue, as the flight recorder has it: a network that reduces is none (Executor::kNobody).
+  static int rankOf(int peer);
 
   // For launches. Sequential consistency here and in throwIfFailed(): either a launch that begins sees the
   // failure, or the thread that failed the launches sees that it has begun.

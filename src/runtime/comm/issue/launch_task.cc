@@ -3,18 +3,10 @@
 #include "runtime/comm/issue/call_check.h"
 #include "runtime/comm/issue/launch_queue.h"
 #include "runtime/device/scheduler.h"
-#include "runtime/transport/collnet/coll_network.h"
 
 namespace xylem::comm {
 
 using device::Progress;
-
-namespace {
-
-// The rank that is waited for. A network that reduces is none.
-int rankOf(int peer) { return peer == transport::kReducingNetwork ? Executor::kNobody : peer; }
-
-}  // namespace
 
 LaunchTask::LaunchTask(LaunchQueue& launches) : launches_(launches), stall_(launches.stallPolicy()) {}
 
@@ -105,7 +97,7 @@ void LaunchTask::checkKernel() {
   kernel_->eachWait([&](int, Function) { waits = true; });
   const CallCheck* const check = waits && comparing_ && !compared_ ? launches_.check() : nullptr;
   if (const std::optional<int> peer = launches_.checkKernel(*kernel_, stall_, check))
-    recorder_.wait(rankOf(*peer), check != nullptr ? WaitKind::kCheck : WaitKind::kData);
+    recorder_.wait(*peer, check != nullptr ? WaitKind::kCheck : WaitKind::kData);
   else
     recorder_.goOn();
 }
@@ -141,7 +133,7 @@ void LaunchTask::checkStall() {
   stall_.begin(!compared_);
   bool waits = false;
   const auto note = [&](int peer, WaitKind kind) {
-    if (!waits) recorder_.wait(rankOf(peer), kind);
+    if (!waits) recorder_.wait(LaunchQueue::rankOf(peer), kind);
     waits = true;
   };
   if (!compared_) {

@@ -37,7 +37,8 @@ bool dumpWait(const RecordRing& ring, const TickClock& clock, TextLine& line) {
     line.add("rank ").add(peer - 1);
   line.add(kind == WaitKind::kCheck ? ", to compare calls, for " : " for ");
   line.addSeconds(clock.nanosecondsSince(get(ring.waitsSince)));
-  if (kind == WaitKind::kJoin) return true;
+  if (kind == WaitKind::kReplay) line.add(" in a replay of a graph");
+  if (kind == WaitKind::kJoin || kind == WaitKind::kReplay) return true;
   if (const auto entry = CallRecord::from(wordsOf(ring.waiting))) {
     line.add(" in #").add(entry->number).add(" ");
     describe(line, entry->call);

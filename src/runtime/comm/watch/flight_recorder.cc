@@ -101,6 +101,21 @@ void FlightRecorder::goOnJoining() noexcept {
   put(ring_.waitKind, static_cast<std::uint64_t>(WaitKind::kNone));
 }
 
+void FlightRecorder::waitInReplay(int peer) noexcept {
+  const auto kind = static_cast<std::uint64_t>(WaitKind::kReplay);
+  const auto waitsFor = static_cast<std::uint64_t>(peer + 1);
+  const std::uint64_t now = readTicks();
+  if (get(ring_.waitKind) != kind || get(ring_.waitsFor) != waitsFor) put(ring_.waitsSince, now);
+  put(ring_.waitsFor, waitsFor);
+  put(ring_.waitSeen, now);
+  put(ring_.waitKind, kind);
+}
+
+void FlightRecorder::goOnInReplay() noexcept {
+  if (get(ring_.waitKind) == static_cast<std::uint64_t>(WaitKind::kReplay))
+    put(ring_.waitKind, static_cast<std::uint64_t>(WaitKind::kNone));
+}
+
 void FlightRecorder::showCopies(std::string_view copies) noexcept { putText(ring_.copies, copies); }
 
 void FlightRecorder::joined() noexcept {

@@ -46,6 +46,9 @@ class FlightRecorder {
   void waitToJoin(std::string_view what, int peer) noexcept;
   // The wait is over.
   void goOnJoining() noexcept;
+  // A replay of a graph waits for `peer` (-1: no rank in particular), or does not any more. Any thread.
+  void waitInReplay(int peer) noexcept;
+  void goOnInReplay() noexcept;
   // How data moves within the host; what does not fit is cut off. One call at a time.
   void showCopies(std::string_view copies) noexcept;
   // The communicator is made.

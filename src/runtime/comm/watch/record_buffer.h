@@ -120,8 +120,9 @@ struct RawRecord {
 };
 static_assert(sizeof(RawRecord) == 128);
 
-// kCheck: the ranks compare their calls. kJoin: they make the communicator.
-enum class WaitKind : std::uint64_t { kNone, kCheck, kData, kJoin };
+// kCheck: the ranks compare their calls. kJoin: they make the communicator. kReplay: a GPU runs a kernel again that a graph has, which is no
+// call, so no record is about it.
+enum class WaitKind : std::uint64_t { kNone, kCheck, kData, kJoin, kReplay };
 
 enum class RingUse : std::uint64_t { kFree, kLive, kFailed, kJoining };
 

@@ -85,7 +85,8 @@ std::optional<RankRecord> readRing(const Words& ring) {
   const bool joins = log.joining && kind == static_cast<std::uint64_t>(WaitKind::kJoin);
   const bool works = !log.joining && (kind == static_cast<std::uint64_t>(WaitKind::kCheck) ||
                                       kind == static_cast<std::uint64_t>(WaitKind::kData));
-  if (joins || works) {
+  const bool replays = !log.joining && kind == static_cast<std::uint64_t>(WaitKind::kReplay);
+  if (joins || works || replays) {
     log.wait = static_cast<WaitKind>(kind);
     if (waitsFor <= ranks) log.waitsFor = static_cast<int>(waitsFor) - 1;
     log.waitsSince = ring.at(offsetof(RecordRing, waitsSince));
