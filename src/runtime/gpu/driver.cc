@@ -28,7 +28,7 @@ bool threadHasContext() {
   return has;
 }
 
-// Of the library, or the program, that this code is in; with a slash at its end, or empty.
+// The folder of the library, or of the program, that this code is in, with a slash at its end; or empty.
 std::string ownFolder() {
   Dl_info here{};
   if (dladdr(reinterpret_cast<const void*>(&threadHasContext), &here) == 0 || here.dli_fname == nullptr)

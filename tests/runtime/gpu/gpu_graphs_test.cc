@@ -138,6 +138,50 @@ TEST_P(GpuGraphs, GiveTheResultsOfTheCallsAgainAndAgain) {
 INSTANTIATE_TEST_SUITE_P(Over, GpuGraphs, ::testing::Values("SharedMemory", "Network"),
                          [](const auto& info) { return info.param; });
 
+// As programs do for cudaGraphExecUpdate: each step is captured anew, with other buffers, while replays of the one before may still run.
+TEST(GpuGraphBuffers, MayBeOthersInEachCapture) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  constexpr int kRanks = 2, kSteps = 12;
+  constexpr std::size_t kCount = 20000;
+  MappedGpus gpus;
+  {
+    Ranks ranks(&gpus, kRanks);
+    std::vector<float*> in[kRanks], out[kRanks];
+    for (int rank = 0; rank < kRanks; ++rank)
+      for (int i = 0; i < 3; ++i) {
+        in[rank].push_back(reinterpret_cast<float*>(ranks.memory(rank, 4 * kCount)));
+        out[rank].push_back(reinterpret_cast<float*>(ranks.memory(rank, 4 * kCount)));
+        std::fill_n(in[rank].back(), kCount, static_cast<float>(i + 1));
+      }
+    MappedGpus::Graph instances[kRanks];
+    std::size_t held = 0;
+    bool opens = false;
+    for (int step = 0; step < kSteps; ++step) {
+      const auto i = static_cast<std::size_t>(step % 3);
+      // Four replays stand one behind the other.
+      if (step % 4 == 0) __atomic_store_n(&opens, false, __ATOMIC_RELEASE);
+      for (int rank = 0; step % 4 == 0 && rank < kRanks; ++rank) gpus.hold(ranks.stream(rank), &opens);
+      for (int rank = 0; rank < kRanks; ++rank) {
+        gpus.setDevice(rank);
+        gpus.beginCapture(ranks.stream(rank));
+        ASSERT_EQ(ncclAllReduce(in[rank][i], out[rank][i], kCount, ncclFloat, ncclSum, ranks.comm(rank),
+                                ranks.stream(rank)),
+                  ncclSuccess);
+        instances[rank] = gpus.endCapture(ranks.stream(rank));
+        gpus.replay(instances[rank], ranks.stream(rank));
+      }
+      if (step % 4 != 3) continue;
+      __atomic_store_n(&opens, true, __ATOMIC_RELEASE);
+      ranks.await();
+      if (held == 0) held = gpus.allocated();
+    }
+    for (const auto& buffers : out)
+      for (std::size_t i = 0; i < 3; ++i) expectAll(buffers[i], kCount, kRanks * static_cast<float>(i + 1));
+    EXPECT_LT(gpus.allocated(), 2 * held) << "launches whose graphs are gone are taken again";
+  }
+  EXPECT_EQ(gpus.allocated(), 0u);
+}
+
 // A driver answers no question about an event that was recorded in a capture. Launches that graphs had are used for other calls, which may wait
 // so long that the GPU's health is asked for.
 TEST(GpuGraphFailures, AreNotSeenInCallsThatTakeALaunchOfAGraph) {
@@ -210,6 +254,43 @@ TEST(GpuGraphFailures, AreTimeOutsThatNameTheRank) {
   EXPECT_EQ(asyncErrorOf(ranks.comm(0)), ncclRemoteError);
   EXPECT_THAT(ncclGetLastError(ranks.comm(0)),
               AllOf(HasSubstr("timed out"), HasSubstr("rank 0 waits for rank 1")));
+}
+
+// In the middle of a replay, of a collective or of messages, on one host or over a network.
+TEST(GpuGraphFailures, EndReplaysWhenTheCommunicatorIsAborted) {
+  for (const bool overNetwork : {false, true})
+    for (const bool sends : {false, true}) {
+      std::map<std::string, std::string> variables = variablesOf("Ring", "Simple");
+      if (overNetwork) variables["NCCL_SHM_DISABLE"] = variables["NCCL_P2P_DISABLE"] = "1";
+      const Environment environment(variables);
+      MappedGpus gpus;
+      {
+        Ranks ranks(&gpus, 2);
+        constexpr std::size_t kBytes = std::size_t{32} << 20;  // more than queues and sockets hold
+        std::vector<MappedGpus::Graph> graphs(2);
+        std::vector<std::thread> threads;
+        for (int rank = 0; rank < 2; ++rank)
+          threads.emplace_back([&, rank, data = ranks.memory(rank, kBytes)] {
+            gpus.setDevice(rank);
+            const ncclComm_t comm = ranks.comm(rank);
+            const cudaStream_t stream = ranks.stream(rank);
+            gpus.beginCapture(stream);
+            EXPECT_EQ(!sends      ? ncclAllReduce(data, data, kBytes, ncclInt8, ncclMax, comm, stream)
+                      : rank == 0 ? ncclSend(data, kBytes, ncclInt8, 1, comm, stream)
+                                  : ncclRecv(data, kBytes, ncclInt8, 0, comm, stream),
+                      ncclSuccess)
+                << ncclGetLastError(nullptr);
+            graphs[static_cast<std::size_t>(rank)] = gpus.endCapture(stream);
+          });
+        for (std::thread& thread : threads) thread.join();
+        gpus.replay(graphs[0], ranks.stream(0));
+        EXPECT_TRUE(seesWait(0, comm::WaitKind::kReplay, 1));
+        ranks.abort(0);
+        ranks.abort(1);
+        ranks.await();
+      }
+      EXPECT_EQ(gpus.allocated(), 0u);
+    }
 }
 
 // `xylem status` sees for whom a replay waits, until it goes on.

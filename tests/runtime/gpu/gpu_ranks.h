@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/scoped_environment.h"
@@ -105,6 +106,9 @@ class Ranks {
     if (gpus_ == nullptr) return owned_.emplace_back(new std::byte[bytes + 64]).get();
     gpus_->setDevice(rank);
     return static_cast<std::byte*>(gpus_->allocate(bytes + 64));
+  }
+  void abort(int rank) {
+    EXPECT_EQ(ncclCommAbort(std::exchange(comms_[static_cast<std::size_t>(rank)], nullptr)), ncclSuccess);
   }
   void await() {
     for (const cudaStream_t stream : streams_) {

@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "core/error.h"
 #include "runtime/collectives/local_job.h"
@@ -33,6 +35,7 @@ struct Wire {
   LocalQueue queue{0, 1, kStep, false};
   std::uint64_t sent = 0, received = 0;
   std::uint32_t abort = 0;
+  std::atomic<long> turns{0};  // counted down
   Report report[2];
   QueueEnd end[2];
   bool references = false;
@@ -49,10 +52,11 @@ struct Wire {
     start({.program = ProgramKind::kSendMessage, .input = data.data(), .to = {&end[0], 1}, .refers = true},
           data.size(), protocol, 0);
   }
-  void startRecv(std::vector<std::byte>& data, Protocol protocol) {
+  void startRecv(std::vector<std::byte>& data, Protocol protocol) { startRecv(data, protocol, data.size()); }
+  void startRecv(std::vector<std::byte>& data, Protocol protocol, std::size_t bytes) {
     end[1] = endOf(memory(), protocol, 0, &received);
     end[1].references = references;
-    start({.program = ProgramKind::kRecvMessage, .output = data.data(), .from = {&end[1], 1}}, data.size(),
+    start({.program = ProgramKind::kRecvMessage, .output = data.data(), .from = {&end[1], 1}}, bytes,
           protocol, 1);
   }
   void start(WorkRequest request, std::size_t bytes, Protocol protocol, int side) {
@@ -61,7 +65,7 @@ struct Wire {
     request.protocol = protocol;
     request.abort = &abort;
     request.report = &report[side];
-    testing::startBlock(workOf(request));
+    testing::startBlock(workOf(request), &turns);
   }
 };
 
@@ -114,6 +118,46 @@ TEST_P(Messages, FollowEachOtherOnTheSameQueue) {
     EXPECT_EQ(wire.received, steps);
     EXPECT_EQ(wire.report[0].outcome, Outcome::kDone);
     EXPECT_EQ(wire.report[1].outcome, Outcome::kDone);
+  }
+}
+
+// Wherever the blocks are in a message of many steps, and if one of them never comes.
+TEST_P(Messages, EndInTheMiddleWhenTheJobIsAborted) {
+  constexpr std::size_t kBehind = 64;
+  const std::vector<std::byte> data = pattern(20001);
+  for (const bool references : {false, true}) {
+    if (references && GetParam() != Protocol::kSimple) continue;
+    for (const auto& [sends, receives] :
+         {std::pair(true, true), std::pair(true, false), std::pair(false, true)}) {
+      long whole = 4000;  // turns, for blocks that wait
+      for (int moment = -1; moment < 6; ++moment) {
+        if (moment < 0 && !(sends && receives))
+          continue;  // the first run tells how many turns a message takes
+        Wire wire;
+        wire.references = references;
+        std::vector<std::byte> out(data.size() + kBehind);
+        const long begun = moment < 0 ? 1L << 40 : whole * moment / 6;
+        wire.turns = begun;
+        if (sends) wire.startSend(data, GetParam());
+        if (receives) wire.startRecv(out, GetParam(), data.size());
+        while (wire.turns.load() > 0 && !blockPool().waitFor(std::chrono::seconds(0)))
+          std::this_thread::yield();
+        __atomic_store_n(&wire.abort, 1u, __ATOMIC_RELEASE);
+        ASSERT_TRUE(blockPool().waitFor(std::chrono::seconds(30))) << "moment " << moment;
+        if (moment < 0) whole = begun - wire.turns;
+        for (const int side : {0, 1}) {
+          if (side == 0 ? !sends : !receives) continue;
+          const Outcome outcome = wire.report[side].outcome;
+          EXPECT_TRUE(outcome == Outcome::kDone || outcome == Outcome::kAborted) << static_cast<int>(outcome);
+          EXPECT_TRUE(outcome == Outcome::kAborted || moment < 0 || (sends && receives)) << "it had nobody";
+        }
+        if (wire.report[1].outcome == Outcome::kDone && receives) {
+          EXPECT_TRUE(std::equal(data.begin(), data.end(), out.begin()));
+        }
+        EXPECT_EQ(std::count(out.end() - kBehind, out.end(), std::byte{}),
+                  static_cast<std::ptrdiff_t>(kBehind));
+      }
+    }
   }
 }
 
