@@ -1,7 +1,8 @@
 // Ranks on GPUs, through NVIDIA's runtime and the library that is found as libnccl.so.2: Xylem or NCCL. tools/gpu_check compiles
 // and runs it.
 //
-//   gpu_ranks check RANKS [processes|hosts] # results of collectives, sends and receives, and of a graph, against exact sums
+//   gpu_ranks check RANKS [processes|hosts] # results of collectives, sends and receives, of graphs, of several streams and of a part of
+//                                           # the ranks, against exact sums
 //   gpu_ranks losses RANKS [processes]      # the last rank does not come: time-outs (XYLEM_OPERATION_TIMEOUT), and aborts
 //   gpu_ranks results RANKS [host]          # hashes of the results of all types and operations, for comparison with host devices
 //   gpu_ranks profile RANKS                 # what the tests' profiler plugin is told of calls (profile.h)

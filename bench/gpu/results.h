@@ -134,15 +134,124 @@ inline void checkGraph(const Rank& rank, Buffers& buffers) {
   CUDA(cudaGraphExecDestroy(graph));
 }
 
-// The sum of the ranks' values, each times the rank's own scalar.
-inline void checkOperator(const Rank& rank, Buffers& buffers) {
+// The instance of a graph gets the buffers of another capture.
+inline void checkGraphUpdate(const Rank& rank, Buffers& buffers) {
+  constexpr std::size_t kCount = 50000;
+  constexpr int kSteps = 4;
+  float* const host = reinterpret_cast<float*>(buffers.host);
+  float* const in = reinterpret_cast<float*>(buffers.send);
+  float* const out = reinterpret_cast<float*>(buffers.receive);
+  for (std::size_t i = 0; i < kSteps * kCount; ++i) host[i] = static_cast<float>(1 + i / kCount);
+  CUDA(cudaMemcpyAsync(in, host, kSteps * kCount * sizeof(float), cudaMemcpyHostToDevice, rank.stream));
+  cudaGraphExec_t instance = nullptr;
+  for (std::size_t step = 0; step < kSteps; ++step) {
+    cudaGraph_t graph = nullptr;
+    CUDA(cudaStreamBeginCapture(rank.stream, cudaStreamCaptureModeThreadLocal));
+    NCCL(ncclAllReduce(in + step * kCount, out + step * kCount, kCount, ncclFloat, ncclSum, rank.comm,
+                       rank.stream));
+    CUDA(cudaStreamEndCapture(rank.stream, &graph));
+    cudaGraphExecUpdateResultInfo info{};
+    if (instance == nullptr)
+      CUDA(cudaGraphInstantiate(&instance, graph, 0));
+    else
+      CUDA(cudaGraphExecUpdate(instance, graph, &info));
+    CUDA(cudaGraphDestroy(graph));
+    CUDA(cudaGraphLaunch(instance, rank.stream));
+  }
+  CUDA(cudaMemcpyAsync(host, out, kSteps * kCount * sizeof(float), cudaMemcpyDeviceToHost, rank.stream));
+  rank.await();
+  expect<float>(rank, "a graph with other buffers", std::vector<float>(host, host + kSteps * kCount),
+                [&](std::size_t i) { return rank.ranks * static_cast<double>(1 + i / kCount); });
+  rank.meet();
+  CUDA(cudaGraphExecDestroy(instance));
+}
+
+// Calls on several streams come one after the other, without events of the program: each multiplies the values by the number of ranks.
+inline void checkStreams(const Rank& rank, Buffers& buffers) {
+  constexpr std::size_t kCount = 300000;
+  float* const host = reinterpret_cast<float*>(buffers.host);
+  for (std::size_t i = 0; i < kCount; ++i) host[i] = 1.0f;
+  CUDA(cudaMemcpyAsync(buffers.send, host, kCount * sizeof(float), cudaMemcpyHostToDevice, rank.stream));
+  cudaStream_t second = nullptr;
+  CUDA(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+  const auto sum = [&](const void* from, void* to, cudaStream_t stream) {
+    NCCL(ncclAllReduce(from, to, kCount, ncclFloat, ncclSum, rank.comm, stream));
+  };
+  double expected = 1;
+  for (int round = 0; round < 3; ++round) {
+    sum(buffers.send, buffers.receive, rank.stream);
+    sum(buffers.receive, buffers.send, second);
+    sum(buffers.send, buffers.receive, cudaStreamPerThread);
+    // A group over two streams begins after both.
+    NCCL(ncclGroupStart());
+    sum(buffers.receive, buffers.send, second);
+    NCCL(ncclAllReduce(buffers.send + sizeof(float) * kCount, buffers.receive + sizeof(float) * kCount, 1,
+                       ncclFloat, ncclSum, rank.comm, rank.stream));
+    NCCL(ncclGroupEnd());
+    for (int i = 0; i < 4; ++i) expected *= rank.ranks;
+  }
+  // The stream of the group's second call waits for its kernel, too.
+  CUDA(cudaMemcpyAsync(host, buffers.send, kCount * sizeof(float), cudaMemcpyDeviceToHost, rank.stream));
+  rank.await();
+  expect<float>(rank, "AllReduces in several streams", std::vector<float>(host, host + kCount),
+                [&](std::size_t) { return expected; });
+  CUDA(cudaStreamSynchronize(second));
+  rank.meet();
+  CUDA(cudaStreamDestroy(second));
+}
+
+// A part of the ranks, by a communicator that does not block.
+inline void checkSplit(const Rank& rank, Buffers& buffers) {
+  const auto await = [&](ncclComm_t comm) {
+    ncclResult_t state = ncclInProgress;
+    while (state == ncclInProgress) NCCL(ncclCommGetAsyncError(comm, &state));
+    REQUIRE(state, ncclSuccess, ncclGetLastError(comm));
+  };
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  ncclComm_t part = nullptr;
+  const ncclResult_t split = ncclCommSplit(rank.comm, rank.rank % 2, rank.rank, &part, &config);
+  if (split != ncclInProgress) NCCL(split);
+  await(part);
+  int ranks = 0;
+  NCCL(ncclCommCount(part, &ranks));
+  const int next = ranks == 1 ? 0 : (rank.rank / 2 + 1) % ranks, before = (rank.rank / 2 + ranks - 1) % ranks;
+  int* const host = reinterpret_cast<int*>(buffers.host);
+  int* const data = reinterpret_cast<int*>(buffers.send);
+  host[0] = rank.rank;
+  CUDA(cudaMemcpyAsync(data, host, sizeof(int), cudaMemcpyHostToDevice, rank.stream));
+  NCCL(ncclGroupStart());
+  ncclSend(data, 1, ncclInt32, next, part, rank.stream);
+  ncclRecv(data + 1, 1, ncclInt32, before, part, rank.stream);
+  const ncclResult_t sent = ncclGroupEnd();
+  if (sent != ncclInProgress) NCCL(sent);
+  await(part);
+  CUDA(cudaMemcpyAsync(host, data + 1, sizeof(int), cudaMemcpyDeviceToHost, rank.stream));
+  rank.await();
+  expect<int>(rank, "a message in a part of the ranks", std::vector<int>(host, host + 1),
+              [&](std::size_t) { return 2 * before + rank.rank % 2; });
+  const ncclResult_t finalized = ncclCommFinalize(part);
+  if (finalized != ncclInProgress) NCCL(finalized);
+  await(part);
+  rank.meet();
+  NCCL(ncclCommDestroy(part));
+}
+
+// The sum of the ranks' values, each times the rank's own scalar, which the call has, or the GPU reads when the kernel runs.
+inline void checkOperator(const Rank& rank, Buffers& buffers, ncclScalarResidence_t where) {
   constexpr std::size_t kCount = 5000;
   float* const host = reinterpret_cast<float*>(buffers.host);
   for (std::size_t i = 0; i < kCount; ++i) host[i] = static_cast<float>(valueOf(rank.rank, i));
   CUDA(cudaMemcpyAsync(buffers.send, host, kCount * sizeof(float), cudaMemcpyHostToDevice, rank.stream));
   float scalar = static_cast<float>(rank.rank + 2);
+  void* from = &scalar;
+  if (where == ncclScalarDevice) {
+    from = buffers.send + sizeof(float) * kCount;
+    host[kCount] = scalar;
+    CUDA(cudaMemcpyAsync(from, host + kCount, sizeof scalar, cudaMemcpyHostToDevice, rank.stream));
+  }
   ncclRedOp_t scaled;
-  NCCL(ncclRedOpCreatePreMulSum(&scaled, &scalar, ncclFloat, ncclScalarHostImmediate, rank.comm));
+  NCCL(ncclRedOpCreatePreMulSum(&scaled, from, ncclFloat, where, rank.comm));
   NCCL(ncclAllReduce(buffers.send, buffers.receive, kCount, ncclFloat, scaled, rank.comm, rank.stream));
   NCCL(ncclRedOpDestroy(scaled, rank.comm));
   CUDA(cudaMemcpyAsync(host, buffers.receive, kCount * sizeof(float), cudaMemcpyDeviceToHost, rank.stream));
@@ -201,8 +310,12 @@ inline void check(Rank& rank) {
     checkType<double>(rank, buffers, ncclDouble, count);
     checkType<std::uint8_t>(rank, buffers, ncclUint8, count);
   }
-  checkOperator(rank, buffers);
+  checkOperator(rank, buffers, ncclScalarHostImmediate);
+  checkOperator(rank, buffers, ncclScalarDevice);
   checkGraph(rank, buffers);
+  checkGraphUpdate(rank, buffers);
+  checkStreams(rank, buffers);
+  checkSplit(rank, buffers);
   rank.meet();
 }
 
