@@ -147,8 +147,7 @@ ncclResult_t pncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat, uint64_t
         return;
       case ncclStatGpuMemPersist:
       case ncclStatGpuMemTotal:
-        throw Error(ResultCode::kInvalidUsage, "{}: host devices do not count the memory of a communicator",
-                    kName);
+        throw Error(ResultCode::kInvalidUsage, "{}: the memory of a communicator is not counted here", kName);
     }
     throw Error(ResultCode::kInvalidArgument, "{}: stat is {}; expected 0 to 3", kName, rawValue(stat));
   });
