@@ -94,4 +94,6 @@ target_compile_definitions(xylem-cuda PRIVATE XYLEM_KERNELS="${image}")
 target_include_directories(xylem-cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(xylem-cuda SYSTEM PRIVATE ${toolkit}/include)
 target_link_libraries(xylem-cuda PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
+# So a process that has loaded it, from wherever, finds it by this name.
+target_link_options(xylem-cuda PRIVATE LINKER:-soname,libxylem-cuda.so)
 install(TARGETS xylem-cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)

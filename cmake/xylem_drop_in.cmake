@@ -42,7 +42,7 @@ install(TARGETS ${all} LIBRARY DESTINATION ${XYLEM_DROP_IN} COMPONENT library)
 if(XYLEM_CUDA_FOUND)
   set(map ${PROJECT_BINARY_DIR}/as-nccl/nccl-gpu.map)
   file(WRITE ${map} "{ global: nccl*; pnccl*; local: *; };\n")
-  add_library(as-nccl-gpu SHARED ${empty})
+  add_library(as-nccl-gpu SHARED ${PROJECT_SOURCE_DIR}/src/runtime/gpu/cuda/for_gpus.cc)
   target_link_libraries(as-nccl-gpu PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,xylem-static>")
   target_link_options(as-nccl-gpu PRIVATE LINKER:--version-script=${map})
   set_target_properties(as-nccl-gpu PROPERTIES OUTPUT_NAME nccl SUFFIX .so.2

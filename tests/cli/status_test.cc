@@ -268,20 +268,29 @@ TEST(Findings, ACallThatNobodyBeginsIsNotNothing) {
               HasSubstr("rank 1 has called AllReduce of 5 float sum, 6.0 s ago, but not begun"));
 }
 
-// GPUs replay graphs without a call, so records say nothing about it.
+// GPUs replay graphs without a call, so records say nothing about it. A call that stands behind a replay is not what waits.
 TEST(Findings, ARankThatReplaysNoGraph) {
-  comm::SeenJob job{.communicator = 7, .ranks = 2};
+  const std::vector behind{entryOf(0, comm::CallState::kStarted, 5)};
   const std::vector over{entryOf(0, comm::CallState::kDone, 5)};
-  job.seen = {waitingFor(rankWith(0, over), 1, 7 * kSecond), rankWith(1, over)};
-  job.seen[0].log.wait = comm::WaitKind::kReplay;
-  job.seen[0].log.waiting.reset();
+  comm::SeenJob job{.communicator = 7, .ranks = 3};
+  job.seen = {waitingFor(rankWith(0, over), 1, 6 * kSecond), waitingFor(rankWith(1, behind), 2, 7 * kSecond),
+              rankWith(2, {})};
+  for (const std::size_t rank : {0, 1}) {
+    job.seen[rank].log.wait = comm::WaitKind::kReplay;
+    job.seen[rank].log.waiting.reset();
+  }
   const auto findings = cli::findingsOf(job);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].kind, cli::FindingKind::kNotCalled);
-  EXPECT_THAT(findings[0].ranks, ::testing::ElementsAre(1));
+  EXPECT_THAT(findings[0].ranks, ::testing::ElementsAre(2));
   EXPECT_EQ(findings[0].text,
-            "rank 0 waits for rank 1 in a replay of a graph, for 3.0 s: has rank 1 replayed its graph, and "
+            "rank 1 waits for rank 2 in a replay of a graph, for 3.0 s: has rank 2 replayed its graph, and "
             "as often?");
+  // Two that wait for each other are a cycle.
+  job.seen[1].log.waitsFor = 0;
+  const auto cycle = cli::findingsOf(job);
+  ASSERT_EQ(cycle.size(), 1u);
+  EXPECT_EQ(cycle[0].kind, cli::FindingKind::kCycle);
 }
 
 TEST(Findings, ACycleOverTwoCommunicators) {

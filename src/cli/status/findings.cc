@@ -204,15 +204,17 @@ class Examination {
                       comm::describe(mine.call), peer->log.rank, comm::describe(partner->call)));
   }
 
-  // GPUs run graphs again without any call, so nothing tells which ranks have.
+  // GPUs run graphs again without any call, so nothing tells which ranks have. Ranks that wait themselves are no cause.
   void replays() {
-    for (const SeenRank& rank : job_.seen)
-      if (rank.log.wait == comm::WaitKind::kReplay && rank.stuck() && job_.find(rank.log.waitsFor) != nullptr)
-        add(FindingKind::kNotCalled, {rank.log.waitsFor},
-            fmt::format(
-                "rank {} waits for rank {} in a replay of a graph, for {}: has rank {} replayed its graph, "
-                "and as often?",
-                rank.log.rank, rank.log.waitsFor, secondsText(rank.waitNanoseconds()), rank.log.waitsFor));
+    for (const SeenRank& rank : job_.seen) {
+      if (rank.log.wait != comm::WaitKind::kReplay || !rank.stuck()) continue;
+      const SeenRank* const peer = job_.find(rank.log.waitsFor);
+      if (peer == nullptr || peer->stuck() || peer->log.failed || peer->stopped) continue;
+      add(FindingKind::kNotCalled, {peer->log.rank},
+          fmt::format("rank {} waits for rank {} in a replay of a graph, for {}: has rank {} replayed its "
+                      "graph, and as often?",
+                      rank.log.rank, peer->log.rank, secondsText(rank.waitNanoseconds()), peer->log.rank));
+    }
   }
 
   // Ranks that others wait for and that were not found here.

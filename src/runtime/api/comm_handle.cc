@@ -84,6 +84,20 @@ void retire(std::unique_ptr<comm::Communicator> communicator) {
   retired.erase(rest, retired.end());
 }
 
+namespace {
+
+// Whether operations of an aborted communicator still stand in streams behind other work. Those that do not are over any moment.
+bool standsInStreams(const ncclComm& handle) {
+  constexpr std::chrono::milliseconds kMoment{100};
+  if (!handle.impl || handle.impl->state() != comm::CommState::kAborted) return false;
+  const Deadline deadline = Deadline::after(kMoment);
+  device::Backoff backoff(device::chooseWaitPolicy(true));
+  while (!handle.impl->idle() && !deadline.passed()) backoff.pause();
+  return !handle.impl->idle();
+}
+
+}  // namespace
+
 void freeCommunicator(ncclComm& handle) {
   handle.alive.reset();
   forgetWindowsOf(handle);
@@ -93,8 +107,7 @@ void freeCommunicator(ncclComm& handle) {
     handle.oneSided.reset();
   }
   handle.bystander.reset();
-  const bool waits = handle.impl && handle.impl->state() == comm::CommState::kAborted && !handle.impl->idle();
-  retire(waits ? std::move(handle.impl) : nullptr);
+  retire(standsInStreams(handle) ? std::move(handle.impl) : nullptr);
   handle.impl.reset();
   static std::mutex mutex;
   static std::deque<std::unique_ptr<ncclComm>> freed;

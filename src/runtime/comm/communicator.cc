@@ -257,11 +257,21 @@ void Communicator::launch(std::span<const CommOperation> operations, std::uint64
   if (const CommState now = state(); now != CommState::kReady)
     requireReady(now, name(operations.front().function));
   if (!joined_) throw *failure();
-  Issuer& issuer = joined_->issuer();
-  if (!config_.blocking && issuer.mayConnectLater(operations))
-    return background(
-        [&issuer, kept = std::vector(operations.begin(), operations.end())] { issuer.launch(kept); });
-  issuer.launch(operations, again);
+  if (connectsLater(operations))
+    return background([this, kept = std::vector(operations.begin(), operations.end())] {
+      Logger::setThreadDevice(membership_.device);
+      try {
+        joined_->issuer().launch(kept);
+      } catch (const Error& error) {
+        joined_->issuer().launches().fail(error);  // as if the launch had failed: it can still be revoked
+      }
+    });
+  joined_->issuer().launch(operations, again);
+}
+
+bool Communicator::connectsLater(std::span<const CommOperation> operations) {
+  return !config_.blocking && state() == CommState::kReady && joined_ &&
+         joined_->issuer().mayConnectLater(operations);
 }
 
 std::uint64_t Communicator::lastWork() const { return joined_ ? joined_->issuer().lastWork() : 0; }

@@ -46,7 +46,8 @@ class GpuExecutor;
 
 // The configuration of a communicator (ncclConfig_t), with defaults filled in.
 struct CommConfig {
-  bool blocking = true;     // false: making and ending it go on in the background (ncclInProgress)
+  bool blocking =
+      true;  // false: making and ending it, and connecting, go on in the background (ncclInProgress)
   int cgaClusterSize = 0;   // thread blocks that share memory on a GPU; accepted, without effect on cores
   int minCtas = 0;          // collectives use at least this many channels; 0: as planned
   int maxCtas = 0;          // and at most this many; 0: as planned
@@ -143,6 +144,8 @@ class Communicator {
   GpuExecutor* gpu() const;
   // Before launch(): goes on with connecting what the operations need, without waiting. False if it is not all there.
   bool prepare(std::span<const CommOperation> operations);
+  // Whether launch() would connect in the background.
+  bool connectsLater(std::span<const CommOperation> operations);
   // Enqueues the operations as one launch. Throws the error that broke the communicator, or ncclInvalidUsage
   // if it is not ready. One thread at a time. On a GPU, a communicator that does not block enqueues them in the background if it has to
   // connect first. `again`: lastWork() after such a launch in the same buffers.

@@ -8,6 +8,9 @@
 #include "core/error.h"
 #include "core/shared_library.h"
 
+// cuda/for_gpus.cc, where that is linked.
+extern "C" __attribute__((weak, visibility("hidden"))) const char xylemIsForGpus;
+
 namespace xylem::gpu {
 namespace {
 
@@ -28,20 +31,16 @@ bool threadHasContext() {
   return has;
 }
 
-// The folder of the library, or of the program, that this code is in, with a slash at its end; or empty.
-std::string ownFolder() {
-  Dl_info here{};
-  if (dladdr(reinterpret_cast<const void*>(&threadHasContext), &here) == 0 || here.dli_fname == nullptr)
-    return "";
-  const std::string file = here.dli_fname;
-  return file.substr(0, file.rfind('/') + 1);
-}
-
-// The library beside this code, or two folders above, as seen from xylem/as-nccl-gpu; otherwise wherever the loader finds it.
+// The library beside the one, or the program, that this code is in, or two folders above, as seen from xylem/as-nccl-gpu; otherwise
+// wherever the loader finds it.
 std::string libraryPath() {
-  if (const std::string folder = ownFolder(); !folder.empty())
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<const void*>(&threadHasContext), &here) != 0 && here.dli_fname != nullptr) {
+    const std::string file = here.dli_fname;
+    const std::string folder = file.substr(0, file.rfind('/') + 1);
     for (const char* const way : {"", "../../"})
       if (const std::string found = folder + way + kLibrary; SharedLibrary(found)) return found;
+  }
   return kLibrary;
 }
 
@@ -77,8 +76,7 @@ const DriverTable* driverOfThread(const Settings& settings) {
   if (wanted != "auto" && wanted != "gpu")
     throw Error(ResultCode::kInvalidArgument, "XYLEM_DEVICE is {}; expected auto, host or gpu", wanted);
   if (const DriverTable* const driver = given.load(std::memory_order_acquire)) return driver;
-  static const bool isForGpus = ownFolder().ends_with("/as-nccl-gpu/");
-  return wanted == "gpu" || isForGpus || threadHasContext() ? openCudaDriver() : nullptr;
+  return wanted == "gpu" || &xylemIsForGpus != nullptr || threadHasContext() ? openCudaDriver() : nullptr;
 }
 
 }  // namespace xylem::gpu

@@ -88,7 +88,7 @@ struct DriverTable {
   // have one in common.
   Status (*streamNumber)(void* stream, std::uint64_t* number);
   Status (*captureOf)(void* stream, std::uint64_t* capture);  // 0: the stream is not captured
-  // Calls `function` when every graph, and every instance of one, that the stream's capture becomes is gone.
+  // Calls `function` when every graph, and every instance of one, that the stream's capture becomes is gone; before it returns an error.
   Status (*keepForGraph)(void* stream, void (*function)(void*), void* data);
   Status (*synchronize)();  // with all that the entered device has to do
   Status (*makeEvent)(void** event);
@@ -111,6 +111,9 @@ constexpr int kDriverAbi = 10;
 // loaded NVIDIA's driver and one of its contexts is current in this thread, and always in libnccl.so.2 for GPUs (as-nccl-gpu). Throws Error if the device has to be a GPU, but
 // cannot be used, with the reason.
 const DriverTable* driverOfThread(const Settings& settings);
+
+// The stream that is another one in each thread (cudaStreamPerThread).
+inline void* const kThreadsOwnStream = reinterpret_cast<void*>(2);
 
 // For tests: this driver instead; null for none.
 void useDriver(const DriverTable* driver);

@@ -61,7 +61,7 @@ TEST(GpuLifecycle, SplitsShrinksAndGrows) {
   runOnGpus(gpus, kRanks, [&](int rank, ncclComm_t comm) {
     EXPECT_EQ(sumOf(gpus, comm, 1), kRanks);
     ncclComm_t half = nullptr;
-    ASSERT_EQ(ncclCommSplit(comm, rank % 2, -rank, &half, nullptr), ncclSuccess) << ncclGetLastError(comm);
+    EXPECT_EQ(ncclCommSplit(comm, rank % 2, -rank, &half, nullptr), ncclSuccess) << ncclGetLastError(comm);
     EXPECT_EQ(sumOf(gpus, half, static_cast<float>(rank)), rank % 2 == 0 ? 0 + 2 : 1 + 3);
     int number = -1;
     EXPECT_EQ(ncclCommUserRank(half, &number), ncclSuccess);
@@ -69,7 +69,7 @@ TEST(GpuLifecycle, SplitsShrinksAndGrows) {
     EXPECT_EQ(ncclCommDestroy(half), ncclSuccess);
 
     ncclComm_t some = nullptr;
-    ASSERT_EQ(ncclCommSplit(comm, rank == 3 ? NCCL_SPLIT_NOCOLOR : 7, rank, &some, nullptr), ncclSuccess);
+    EXPECT_EQ(ncclCommSplit(comm, rank == 3 ? NCCL_SPLIT_NOCOLOR : 7, rank, &some, nullptr), ncclSuccess);
     EXPECT_EQ(some == nullptr, rank == 3);
     if (some != nullptr) {
       EXPECT_EQ(sumOf(gpus, some, 2), 2 * 3);
@@ -79,18 +79,18 @@ TEST(GpuLifecycle, SplitsShrinksAndGrows) {
     ncclComm_t fewer = nullptr, more = nullptr;
     int excluded[] = {3};
     if (rank != 3) {
-      ASSERT_EQ(ncclCommShrink(comm, excluded, 1, &fewer, nullptr, NCCL_SHRINK_DEFAULT), ncclSuccess)
+      EXPECT_EQ(ncclCommShrink(comm, excluded, 1, &fewer, nullptr, NCCL_SHRINK_DEFAULT), ncclSuccess)
           << ncclGetLastError(comm);
       EXPECT_EQ(sumOf(gpus, fewer, 1), 3);
     }
     // Rank 3 comes back as a new one.
     if (rank == 0) {
       ncclUniqueId id;
-      ASSERT_EQ(ncclCommGetUniqueId(fewer, &id), ncclSuccess);
+      EXPECT_EQ(ncclCommGetUniqueId(fewer, &id), ncclSuccess);
       promised.set_value(id);
     }
     const ncclUniqueId id = toGrow.get();
-    ASSERT_EQ(ncclCommGrow(fewer, kRanks, rank == 0 || rank == 3 ? &id : nullptr, rank == 3 ? 3 : -1, &more,
+    EXPECT_EQ(ncclCommGrow(fewer, kRanks, rank == 0 || rank == 3 ? &id : nullptr, rank == 3 ? 3 : -1, &more,
                            nullptr),
               ncclSuccess)
         << ncclGetLastError(nullptr);
@@ -168,6 +168,44 @@ TEST(GpuLifecycle, DoesNotBlockWhereThatIsAsked) {
   EXPECT_EQ(gpus.allocated(), 0u);
 }
 
+// A captured launch connects in the call: the graph may be complete after it.
+TEST(GpuLifecycle, ConnectsRanksOfAThreadThatDoNotBlockForAGraph) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  MappedGpus gpus;
+  {
+    ncclUniqueId id;
+    ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+    ncclComm_t comms[2] = {};
+    std::int32_t* data[2] = {};
+    cudaStream_t streams[2] = {};
+    for (int rank = 0; rank < 2; ++rank) {
+      ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+      config.blocking = 0;
+      gpus.setDevice(rank);
+      EXPECT_EQ(ncclCommInitRankConfig(&comms[rank], 2, id, rank, &config), ncclInProgress);
+      data[rank] = static_cast<std::int32_t*>(gpus.allocate(64));
+      data[rank][0] = 5 + rank;
+      streams[rank] = static_cast<cudaStream_t>(gpus.makeStream());
+    }
+    for (const ncclComm_t comm : comms) ASSERT_EQ(stateOf(comm), ncclSuccess);
+    const auto begin = std::chrono::steady_clock::now();
+    // Only one of the two is captured.
+    gpus.beginCapture(streams[0]);
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    EXPECT_EQ(ncclSend(data[0], 1, ncclInt32, 1, comms[0], streams[0]), ncclSuccess);
+    EXPECT_EQ(ncclRecv(data[1], 1, ncclInt32, 0, comms[1], streams[1]), ncclSuccess);
+    EXPECT_THAT(ncclGroupEnd(), AnyOf(ncclSuccess, ncclInProgress)) << ncclGetLastError(nullptr);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 15s) << "half of what it may wait";
+    const MappedGpus::Graph graph = gpus.endCapture(streams[0]);
+    for (const ncclComm_t comm : comms) EXPECT_EQ(stateOf(comm), ncclSuccess);
+    gpus.replay(graph, streams[0]);
+    for (const cudaStream_t stream : streams) gpus.await(stream);
+    EXPECT_EQ(data[1][0], 5);
+    for (const ncclComm_t comm : comms) EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+  }
+  EXPECT_EQ(gpus.allocated(), 0u);
+}
+
 TEST(GpuLifecycle, EndsWhileItConnectsInTheBackground) {
   const Environment environment(variablesOf("Ring", "Simple"));
   MappedGpus gpus;
@@ -176,7 +214,7 @@ TEST(GpuLifecycle, EndsWhileItConnectsInTheBackground) {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     ncclComm_t alike = nullptr;
-    ASSERT_EQ(ncclCommSplit(comm, 0, rank, &alike, &config), ncclInProgress);
+    EXPECT_EQ(ncclCommSplit(comm, 0, rank, &alike, &config), ncclInProgress);
     EXPECT_EQ(stateOf(alike), ncclSuccess);
     if (rank == 0) {
       void* const data = gpus.allocate(64);
@@ -195,18 +233,22 @@ TEST(GpuLifecycle, EndsWhileItConnectsInTheBackground) {
 TEST(GpuLifecycle, GoesOnWithoutARankAfterItIsRevoked) {
   const Environment environment(variablesOf("Ring", "Simple"));
   MappedGpus gpus;
-  std::barrier<> together(3);
+  std::barrier<> first(2), together(3);
   runOnGpus(gpus, 3, [&](int rank, ncclComm_t& comm) {
     if (rank < 2) {
       auto* const data = static_cast<float*>(gpus.allocate(64));
       const auto stream = static_cast<cudaStream_t>(gpus.makeStream());
-      ASSERT_EQ(ncclAllReduce(data, data, 1, ncclFloat, ncclSum, comm, stream), ncclSuccess);
+      EXPECT_EQ(ncclAllReduce(data, data, 1, ncclFloat, ncclSum, comm, stream), ncclSuccess);
+      if (rank == 0) {
+        EXPECT_TRUE(seesWait(0, comm::WaitKind::kData, 2)) << "in the flight recorder";
+      }
+      first.arrive_and_wait();
       EXPECT_EQ(ncclCommRevoke(comm, NCCL_REVOKE_DEFAULT), ncclSuccess) << ncclGetLastError(comm);
       gpus.await(stream);
       EXPECT_EQ(ncclAllReduce(data, data, 1, ncclFloat, ncclSum, comm, stream), ncclInvalidUsage);
       ncclComm_t fewer = nullptr;
       int excluded[] = {2};
-      ASSERT_EQ(ncclCommShrink(comm, excluded, 1, &fewer, nullptr, NCCL_SHRINK_DEFAULT), ncclSuccess)
+      EXPECT_EQ(ncclCommShrink(comm, excluded, 1, &fewer, nullptr, NCCL_SHRINK_DEFAULT), ncclSuccess)
           << ncclGetLastError(comm);
       EXPECT_EQ(sumOf(gpus, fewer, 5), 10);
       EXPECT_EQ(ncclCommDestroy(fewer), ncclSuccess);

@@ -57,14 +57,17 @@ inline ncclResult_t asyncErrorOf(ncclComm_t comm) {
   return state;
 }
 
-// Whether the flight recorder of a rank of this process says that it waits like this; waits up to ten seconds for that.
-inline bool seesWait(int rank, comm::WaitKind kind, int peer) {
+// Whether the flight recorders of this process say that this rank waits for `peer` in this way; for kNone, whether none of them says that it
+// waits. Waits up to ten seconds for that.
+inline bool seesWait(int rank, comm::WaitKind kind, int peer = -1) {
   for (int i = 0; i < 1000; ++i) {
+    int waits = 0, asked = 0;
     for (const comm::SeenJob& job : comm::jobsOf(comm::seeProcesses({getpid()})))
-      if (const comm::SeenRank* const seen = job.find(rank);
-          seen != nullptr && seen->log.wait == kind &&
-          (kind == comm::WaitKind::kNone || seen->log.waitsFor == peer))
-        return true;
+      if (const comm::SeenRank* const seen = job.find(rank)) {
+        waits += seen->log.wait != comm::WaitKind::kNone;
+        asked += seen->log.wait == kind && seen->log.waitsFor == peer;
+      }
+    if (kind == comm::WaitKind::kNone ? waits == 0 : asked > 0) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -371,7 +372,10 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
   };
   table.keepForGraph = [](void* stream, void (*function)(void*), void* data) {
     const MappedStream* const found = streamOf(stream);
-    if (found == nullptr || !found->capture) return kInvalid;
+    if (found == nullptr || !found->capture) {
+      function(data);
+      return kInvalid;
+    }
     found->capture->whenGone.emplace_back(function, data);
     return kDone;
   };
@@ -465,6 +469,7 @@ MappedGpus::MappedGpus(const Options& options) {
 
 MappedGpus::~MappedGpus() {
   gpu::useDriver(nullptr);
+  EXPECT_EQ(machine->events.size(), 0u) << "communicators are still there";
   for (const auto& stream : machine->givenStreams) stream->await();
   machine->givenStreams.clear();
   for (const auto& [memory, bytes] : machine->given) dropPiece(memory, true);

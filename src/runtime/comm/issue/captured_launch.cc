@@ -1,5 +1,8 @@
 #include "runtime/comm/issue/captured_launch.h"
 
+#include <utility>
+
+#include "runtime/comm/watch/record_buffer.h"
 #include "runtime/device/scheduler.h"
 
 namespace xylem::comm {
@@ -26,10 +29,10 @@ class CapturedLaunch::Replay final : public device::Task {
   // A GPU that has failed reports nothing.
   void checkStall() override {
     captured_.health_.isOver();
-    captured_.check(stall_, waits_);
+    captured_.check(stall_, wait_);
   }
   void finish(const Error* error) noexcept override {
-    if (waits_) launches_.recorder().goOnInReplay();
+    captured_.goOn(wait_);
     if (error != nullptr) launches_.fail(*error);
     delete this;
   }
@@ -39,7 +42,7 @@ class CapturedLaunch::Replay final : public device::Task {
   LaunchQueue& launches_;
   gpu::KernelLaunch& kernel_;
   Stall stall_;
-  bool waits_ = false;
+  Wait wait_;
 };
 
 CapturedLaunch::CapturedLaunch(LaunchQueue& launches, const gpu::GpuContext& gpu, ReplayWatch& watch)
@@ -73,24 +76,26 @@ void CapturedLaunch::watchReplays() {
 }
 
 void CapturedLaunch::look() noexcept {
-  if (isUnused()) return;
+  if (isUnused()) return goOn(wait_);
   try {
     health_.isOver();
     if (const auto failure = kernel_->failure()) throw Error(*failure);
   } catch (const Error& error) {
     launches_.fail(error);
   }
-  check(stall_, waits_);
+  check(stall_, wait_);
   if (launches_.failed()) kernel_->giveUp();
 }
 
-void CapturedLaunch::check(Stall& stall, bool& waits) noexcept {
+void CapturedLaunch::check(Stall& stall, Wait& wait) noexcept {
   const std::optional<int> peer = launches_.checkKernel(*kernel_, stall);
-  if (peer)
-    launches_.recorder().waitInReplay(*peer);
-  else if (waits)
-    launches_.recorder().goOnInReplay();
-  waits = peer.has_value();
+  if (!peer) return goOn(wait);
+  if (wait.peer != peer) wait = {peer, readTicks()};
+  launches_.recorder().waitInReplay(*peer, wait.since);
+}
+
+void CapturedLaunch::goOn(Wait& wait) noexcept {
+  if (std::exchange(wait.peer, std::nullopt)) launches_.recorder().goOnInReplay();
 }
 
 // The driver's thread calls it.

@@ -12,7 +12,9 @@
 // The works keep their place in the graph; the positions in queues are in memory and go on from replay to replay.
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "runtime/comm/issue/launch_queue.h"
 #include "runtime/comm/issue/replay_watch.h"
@@ -51,14 +53,19 @@ class CapturedLaunch {
  private:
   class Replay;
   void begin() noexcept;
-  // `waits`: whether it did when this was called last, for the same replay.
-  void check(Stall& stall, bool& waits) noexcept;
+  // The wait of a replay for a rank, as the flight recorder shows it.
+  struct Wait {
+    std::optional<int> peer;  // nothing: it does not wait
+    std::uint64_t since = 0;  // ticks
+  };
+  void check(Stall& stall, Wait& wait) noexcept;
+  void goOn(Wait& wait) noexcept;
 
   LaunchQueue& launches_;
   const gpu::GpuContext& gpu_;
   ReplayWatch& watch_;
   Stall stall_;           // as the watch sees it
-  bool waits_ = false;    // so, too
+  Wait wait_;             // the same
   gpu::GpuEvent health_;  // never recorded: asking for it fails if the GPU has failed
   std::unique_ptr<gpu::KernelLaunch> kernel_;
   std::shared_ptr<std::atomic<bool>> isHeld_;  // by a graph; null: no graph has had it yet

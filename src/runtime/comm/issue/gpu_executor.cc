@@ -234,9 +234,8 @@ void GpuExecutor::capture(CapturedLaunch& launch, std::span<const CommOperation>
   const gpu::EnteredDevice entered(gpu_);
   const std::uint64_t number = gpu_.numberOf(stream);
   const gpu::HostCall unused = launch.whenUnused();
-  const gpu::Status kept = gpu_.driver().keepForGraph(stream, unused.function, unused.data);
-  if (kept != gpu::kDone) unused.function(unused.data);
-  gpu_.require(kept, "keeping a launch for a graph");
+  gpu_.require(gpu_.driver().keepForGraph(stream, unused.function, unused.data),
+               "keeping a launch for a graph");
   if (lastCaptured_.launch != nullptr && lastCaptured_.stream != number) lastCaptured_.launch->hold(stream);
   launch.kernel().capture(stream, otherStreams(operations), launch.beforeReplay());
   lastCaptured_ = {&launch.kernel(), number, capture};

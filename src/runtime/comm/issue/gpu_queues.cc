@@ -1,6 +1,7 @@
 #include "runtime/comm/issue/gpu_queues.h"
 
 #include <cstring>
+#include <exception>
 #include <type_traits>
 #include <utility>
 
@@ -148,11 +149,17 @@ bool GpuQueues::agreeOnMemory(transport::Connection& connection) {
     return true;
   }
   for (int queue = 0; queue < connection.receivers(); ++queue) offer(connection.receiver(queue));
+  std::exception_ptr failure;
   for (int queue = 0; queue < connection.senders(); ++queue) {
     const transport::SendEnd& side = connection.sender(queue);
     if (side.control().device.offered.load(std::memory_order_acquire) == 0) return false;
-    accept(side);
+    try {
+      accept(side);
+    } catch (const Error&) {
+      if (!failure) failure = std::current_exception();
+    }
   }
+  if (failure) std::rethrow_exception(failure);
   for (int queue = 0; queue < connection.receivers(); ++queue)
     if (connection.receiver(queue).control().device.accepted.load(std::memory_order_acquire) == 0)
       return false;

@@ -83,15 +83,18 @@ bool runJobs(std::vector<BackgroundWork>& jobs) {
 }
 
 // Ranks of this thread connect their sends and receives with each other, which takes steps of both. launch() then waits for
-// ranks of other threads only, and says which one does not come. Ranks that do not block connect in the background.
+// ranks of other threads only, and says which one does not come. Those that connect in the background are not waited for.
 void prepareTogether(Group& g) {
-  if (g.used < 2 || !*g.blocking) return;
+  if (g.used < 2) return;
   const Deadline deadline = Deadline::after(kPatience);
   device::Backoff backoff(device::Scheduler::instance().policy());
   for (bool all = false; !all && !deadline.passed();) {
     all = true;
-    for (std::size_t i = 0; i < g.used; ++i)
-      all = g.batches[i].communicator->prepare(g.batches[i].operations) && all;
+    for (std::size_t i = 0; i < g.used; ++i) {
+      Communicator& communicator = *g.batches[i].communicator;
+      const std::vector<CommOperation>& operations = g.batches[i].operations;
+      all = (communicator.prepare(operations) || communicator.connectsLater(operations)) && all;
+    }
     if (!all) backoff.pause();
   }
 }

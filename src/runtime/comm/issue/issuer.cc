@@ -163,13 +163,13 @@ bool Issuer::prepare(std::span<const CommOperation> operations) {
   return notAgreedOn(parts) == nullptr && connected;
 }
 
-// Not into a graph, which may end after this call, and not in the calling thread's own default stream (cudaStreamPerThread).
+// Not into a graph, which may be complete after this call, and not in the calling thread's own default stream.
 bool Issuer::mayConnectLater(std::span<const CommOperation> operations) {
   if (!gpu_ || prepare(operations)) return false;
-  void* const threadsOwn = reinterpret_cast<void*>(2);
   return gpu_->captureOf(operations) == 0 &&
-         std::ranges::none_of(
-             operations, [=](const CommOperation& operation) { return operation.gpuStream == threadsOwn; });
+         std::ranges::none_of(operations, [](const CommOperation& operation) {
+           return operation.gpuStream == gpu::kThreadsOwnStream;
+         });
 }
 
 // A transfer whose ranks have not agreed yet on where its queue is; null if there is none. All of them go on, as ranks

@@ -101,14 +101,11 @@ void FlightRecorder::goOnJoining() noexcept {
   put(ring_.waitKind, static_cast<std::uint64_t>(WaitKind::kNone));
 }
 
-void FlightRecorder::waitInReplay(int peer) noexcept {
-  const auto kind = static_cast<std::uint64_t>(WaitKind::kReplay);
-  const auto waitsFor = static_cast<std::uint64_t>(peer + 1);
-  const std::uint64_t now = readTicks();
-  if (get(ring_.waitKind) != kind || get(ring_.waitsFor) != waitsFor) put(ring_.waitsSince, now);
-  put(ring_.waitsFor, waitsFor);
-  put(ring_.waitSeen, now);
-  put(ring_.waitKind, kind);
+void FlightRecorder::waitInReplay(int peer, std::uint64_t since) noexcept {
+  put(ring_.waitsFor, static_cast<std::uint64_t>(peer + 1));
+  put(ring_.waitsSince, since);
+  put(ring_.waitSeen, readTicks());
+  put(ring_.waitKind, static_cast<std::uint64_t>(WaitKind::kReplay));
 }
 
 void FlightRecorder::goOnInReplay() noexcept {
@@ -197,8 +194,10 @@ void LaunchRecorder::wait(int peer, WaitKind kind) {
   atOnce_ = false;
   RecordRing& ring = recorder_->ring_;
   const std::uint64_t now = readTicks();
-  const auto waitsFor = static_cast<std::uint64_t>(peer + 1);
-  if (!waits_ || get(ring.waitsFor) != waitsFor) put(ring.waitsSince, now);
+  if (!waits_ || waitsFor_ != peer) {
+    waitsFor_ = peer;
+    waitsSince_ = now;
+  }
   if (!waits_) {
     RawRecord& entry = ring.waiting;
     const RecordSeal sealing(entry, first_);
@@ -211,7 +210,8 @@ void LaunchRecorder::wait(int peer, WaitKind kind) {
     put(entry.finished, 0);
     put(entry.state, static_cast<std::uint64_t>(CallState::kStarted));
   }
-  put(ring.waitsFor, waitsFor);
+  put(ring.waitsFor, static_cast<std::uint64_t>(peer + 1));
+  put(ring.waitsSince, waitsSince_);
   put(ring.waitSeen, now);
   put(ring.waitKind, static_cast<std::uint64_t>(kind));
   waits_ = true;

@@ -46,8 +46,8 @@ class FlightRecorder {
   void waitToJoin(std::string_view what, int peer) noexcept;
   // The wait is over.
   void goOnJoining() noexcept;
-  // A replay of a graph waits for `peer` (-1: no rank in particular), or does not any more. Any thread.
-  void waitInReplay(int peer) noexcept;
+  // A replay of a graph waits for `peer` (-1: no rank in particular) since then (ticks), or does not any more. Any thread.
+  void waitInReplay(int peer, std::uint64_t since) noexcept;
   void goOnInReplay() noexcept;
   // How data moves within the host; what does not fit is cut off. One call at a time.
   void showCopies(std::string_view copies) noexcept;
@@ -105,6 +105,8 @@ class LaunchRecorder {
   bool started_ = false;
   bool atOnce_ = false;
   bool waits_ = false;
+  int waitsFor_ = -1;
+  std::uint64_t waitsSince_ = 0;
   // The first call, whose record may have left the ring when a reader asks what the launch waits for.
   CallWords call_{};
   std::uint64_t path_ = 0, ordinal_ = 0, issued_ = 0, startedAt_ = 0;

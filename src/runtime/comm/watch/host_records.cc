@@ -172,6 +172,7 @@ std::uint64_t SeenRank::collectives() const {
 }
 
 const CallRecord* SeenRank::current() const {
+  if (log.wait == WaitKind::kReplay) return nullptr;  // calls stand behind the replay
   // The entry tells more about a waiting call than log.waiting, but may have been overwritten.
   const auto found = std::find_if(log.entries.begin(), log.entries.end(), [&](const CallRecord& entry) {
     return log.waiting ? entry.number == log.waiting->number : !isOver(entry);

@@ -28,30 +28,32 @@ namespace xylem::gpu {
 namespace {
 
 // Functions by the names that cuda.h gives them for this version of the API, such as cuMemAlloc_v2.
-#define XYLEM_CUDA_FUNCTIONS(ROW)                                                                           \
-  ROW(cuInit)                                                                                               \
-  ROW(cuDriverGetVersion)                                                                                   \
-  ROW(cuGetErrorString)                                                                                     \
-  ROW(cuDeviceGetCount)                                                                                     \
-  ROW(cuDeviceGet)                                                                                          \
-  ROW(cuDeviceGetName)                                                                                      \
-  ROW(cuDeviceTotalMem)                                                                                     \
-  ROW(cuDeviceGetUuid)                                                                                      \
-  ROW(cuDeviceGetPCIBusId)                                                                                  \
-  ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent) ROW(cuCtxGetDevice)          \
-      ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree) ROW(cuMemHostAlloc) ROW(    \
-          cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister) ROW(cuMemGetHandleForAddressRange) \
-          ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx) ROW(cuStreamGetId)             \
-              ROW(cuStreamCreate) ROW(cuStreamDestroy) ROW(cuStreamSynchronize) ROW(cuMemsetD8Async)        \
-                  ROW(cuMemGetAddressRange) ROW(cuIpcGetMemHandle) ROW(cuIpcOpenMemHandle)                  \
-                      ROW(cuIpcCloseMemHandle) ROW(cuCtxSynchronize) ROW(cuDeviceCanAccessPeer)             \
-                          ROW(cuCtxEnablePeerAccess) ROW(cuThreadExchangeStreamCaptureMode)                 \
-                              ROW(cuUserObjectCreate) ROW(cuUserObjectRelease) ROW(cuGraphRetainUserObject) \
-                                  ROW(cuEventCreate) ROW(cuEventDestroy) ROW(cuEventRecord)                 \
-                                      ROW(cuStreamWaitEvent) ROW(cuEventQuery) ROW(cuStreamWaitValue32)     \
-                                          ROW(cuModuleLoadData) ROW(cuModuleGetFunction)                    \
-                                              ROW(cuLaunchHostFunc) ROW(cuLaunchKernel)                     \
-                                                  ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+#define XYLEM_CUDA_FUNCTIONS(ROW)                                                                         \
+  ROW(cuInit)                                                                                             \
+  ROW(cuDriverGetVersion)                                                                                 \
+  ROW(cuGetErrorString)                                                                                   \
+  ROW(cuDeviceGetCount)                                                                                   \
+  ROW(cuDeviceGet)                                                                                        \
+  ROW(cuDeviceGetName)                                                                                    \
+  ROW(cuDeviceTotalMem)                                                                                   \
+  ROW(cuDeviceGetUuid)                                                                                    \
+  ROW(cuDeviceGetPCIBusId)                                                                                \
+  ROW(cuDeviceGetAttribute)                                                                               \
+  ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent) ROW(cuCtxGetDevice) ROW(cuCtxPushCurrent)            \
+      ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree) ROW(cuMemHostAlloc) ROW(cuMemFreeHost)          \
+          ROW(cuMemHostRegister) ROW(cuMemHostUnregister) ROW(cuMemGetHandleForAddressRange)              \
+              ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx) ROW(cuStreamGetId)       \
+                  ROW(cuStreamCreate) ROW(cuStreamDestroy) ROW(cuStreamSynchronize) ROW(cuMemsetD8Async)  \
+                      ROW(cuMemGetAddressRange) ROW(cuIpcGetMemHandle) ROW(cuIpcOpenMemHandle)            \
+                          ROW(cuIpcCloseMemHandle) ROW(cuCtxSynchronize) ROW(cuDeviceCanAccessPeer)       \
+                              ROW(cuCtxEnablePeerAccess) ROW(cuThreadExchangeStreamCaptureMode)           \
+                                  ROW(cuUserObjectCreate) ROW(cuUserObjectRelease)                        \
+                                      ROW(cuGraphRetainUserObject) ROW(cuEventCreate) ROW(cuEventDestroy) \
+                                          ROW(cuEventRecord) ROW(cuStreamWaitEvent) ROW(cuEventQuery)     \
+                                              ROW(cuStreamWaitValue32) ROW(cuModuleLoadData)              \
+                                                  ROW(cuModuleGetFunction) ROW(cuLaunchHostFunc)          \
+                                                      ROW(cuLaunchKernel)                                 \
+                                                          ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
 
 // Newer headers name a later form of it, which older drivers do not have.
 using CaptureInfo = CUresult (*)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
@@ -340,12 +342,15 @@ Status captureOf(void* stream, std::uint64_t* capture) { return lookAtCapture(st
 Status keepForGraph(void* stream, void (*function)(void*), void* data) {
   std::uint64_t capture = 0;
   CUgraph graph = nullptr;
-  if (const Status status = lookAtCapture(stream, &capture, &graph)) return status;
-  if (capture == 0) return CUDA_ERROR_ILLEGAL_STATE;
   CUuserObject object = nullptr;
-  if (const Status status =
-          cuda.cuUserObjectCreate(&object, data, function, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC))
-    return status;
+  Status made = lookAtCapture(stream, &capture, &graph);
+  if (made == kDone && capture == 0) made = CUDA_ERROR_ILLEGAL_STATE;
+  if (made == kDone)
+    made = cuda.cuUserObjectCreate(&object, data, function, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+  if (made != kDone) {
+    function(data);
+    return made;
+  }
   const Status status = cuda.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
   if (status != kDone) cuda.cuUserObjectRelease(object, 1);
   return status;

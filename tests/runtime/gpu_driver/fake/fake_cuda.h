@@ -1,0 +1,49 @@
+#pragma once
+// A stand-in for NVIDIA's driver, libcuda.so.1, that has two GPUs which compute nothing: tests of libxylem-cuda.so say what it answers, and look
+// at what it was asked.
+//
+//   FakeCuda& fake = *...;                 // dlopen, dlsym "fakeCuda"; from then on "libcuda.so.1" is this one
+//   fake.canReachPeers = 0;
+
+#include <cuda.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace xylem::testing {
+
+struct FakeCuda {
+  static constexpr int kDevices = 2, kProcessors = 132, kBlocksEach = 2;
+
+  // What it answers:
+  CUresult initStatus = CUDA_SUCCESS, retainStatus = CUDA_SUCCESS;
+  int canReachPeers = 1;
+  CUstreamCaptureStatus captureStatus = CU_STREAM_CAPTURE_STATUS_NONE;
+  struct Attributes {
+    int type = 0, device = -1, managed = 0, legacy = 0;
+  } pointer;  // of whatever pointer is asked about
+
+  // What it was asked:
+  std::vector<CUcontext> contexts;  // of the thread, the current one last
+  CUstreamCaptureMode captureMode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  int modulesLoaded = 0, objectsReleased = 0, objectsRetained = 0;
+  std::string kernelName;
+  std::map<CUdeviceptr, std::size_t> memory;
+  std::vector<CUdeviceptr> closed;  // of other processes
+  struct Launch {
+    unsigned blocks = 0, threads = 0;
+    const void* begin = nullptr;
+    unsigned recordBytes = 0;
+    char firstInlined = 0;
+    CUstream stream = nullptr;
+  } launch;
+  struct Wait {
+    CUdeviceptr address = 0;
+    unsigned value = 0, flags = 0;
+  } wait;
+
+  static CUcontext contextOf(int device) { return reinterpret_cast<CUcontext>(0x1000 + device); }
+};
+
+}  // namespace xylem::testing
