@@ -86,7 +86,7 @@ void retire(std::unique_ptr<comm::Communicator> communicator) {
 
 namespace {
 
-// Whether operations of an aborted communicator still stand in streams behind other work. Those that do not are over any moment.
+// Whether operations of an aborted communicator still stand in streams behind other work. Others are over any moment.
 bool standsInStreams(const ncclComm& handle) {
   constexpr std::chrono::milliseconds kMoment{100};
   if (!handle.impl || handle.impl->state() != comm::CommState::kAborted) return false;

@@ -137,7 +137,7 @@ TEST_F(CudaDriver, DescribesDevices) {
   });
 }
 
-// Whatever the thread captures and has as its device, in any order of entering.
+// Devices are entered in any order, whichever the thread has and whether it captures.
 TEST_F(CudaDriver, LeavesTheThreadAsItWas) {
   withDriver([](FakeCuda& fake, const DriverTable& table) {
     fake.contexts.push_back(FakeCuda::contextOf(1));

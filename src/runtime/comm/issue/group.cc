@@ -83,7 +83,7 @@ bool runJobs(std::vector<BackgroundWork>& jobs) {
 }
 
 // Ranks of this thread connect their sends and receives with each other, which takes steps of both. launch() then waits for
-// ranks of other threads only, and says which one does not come. Those that connect in the background are not waited for.
+// ranks of other threads only, and says which one does not come. A rank that connects in the background is not waited for.
 void prepareTogether(Group& g) {
   if (g.used < 2) return;
   const Deadline deadline = Deadline::after(kPatience);

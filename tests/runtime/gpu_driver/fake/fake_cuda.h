@@ -16,7 +16,7 @@ namespace xylem::testing {
 struct FakeCuda {
   static constexpr int kDevices = 2, kProcessors = 132, kBlocksEach = 2;
 
-  // What it answers:
+  // Its answers:
   CUresult initStatus = CUDA_SUCCESS, retainStatus = CUDA_SUCCESS;
   int canReachPeers = 1;
   CUstreamCaptureStatus captureStatus = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -24,7 +24,7 @@ struct FakeCuda {
     int type = 0, device = -1, managed = 0, legacy = 0;
   } pointer;  // of whatever pointer is asked about
 
-  // What it was asked:
+  // The calls until now:
   std::vector<CUcontext> contexts;  // of the thread, the current one last
   CUstreamCaptureMode captureMode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   int modulesLoaded = 0, objectsReleased = 0, objectsRetained = 0;
