@@ -8,8 +8,8 @@
 
 namespace xylem::cli {
 
-// The value of LD_LIBRARY_PATH with the folder for host devices, or for GPUs, before `old`, which may be empty. Throws InputError if the folder is
-// neither where this command is installed nor in its build.
+// The value of LD_LIBRARY_PATH with the folder for host devices, or for GPUs, before `old`, which may be empty. Throws InputError if the
+// folder is neither where this command is installed nor in its build.
 std::string dropInPath(const std::string& old, bool onGpus);
 
 }  // namespace xylem::cli

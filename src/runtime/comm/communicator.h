@@ -46,8 +46,7 @@ class GpuExecutor;
 
 // The configuration of a communicator (ncclConfig_t), with defaults filled in.
 struct CommConfig {
-  bool blocking =
-      true;  // false: making and ending it, and connecting, go on in the background (ncclInProgress)
+  bool blocking = true;     // false: it is made, connected and ended in the background (ncclInProgress)
   int cgaClusterSize = 0;   // thread blocks that share memory on a GPU; accepted, without effect on cores
   int minCtas = 0;          // collectives use at least this many channels; 0: as planned
   int maxCtas = 0;          // and at most this many; 0: as planned

@@ -47,10 +47,9 @@ SharedGpus shareGpus(bootstrap::Bootstrap& bootstrap, const JobRoster& roster, c
   if (gpu != nullptr) unreached = gpus.executor->queues().useMemory();
   if (!unreached.empty())
     request.log->warn(
-        "rank {}, GPU {}: it cannot exchange memory with the GPUs of ranks {}, as the plan has it: the "
-        "driver gives no access, or one side forbids "
-        "it (NCCL_P2P_DISABLE, NCCL_P2P_LEVEL). What goes between them takes the way through memory of the "
-        "host",
+        "rank {}, GPU {}: it cannot exchange memory with the GPUs of ranks {}, as the plan has it: "
+        "the driver gives no access, or one side forbids it (NCCL_P2P_DISABLE, NCCL_P2P_LEVEL). "
+        "What goes between them takes the way through memory of the host",
         gpu->rank(), gpu->device(), fmt::join(unreached, ", "));
   const std::vector<std::uint8_t> reached =
       bootstrap.allGather<std::uint8_t>(unreached.empty() ? 1 : 0, "which GPUs reach each other");

@@ -59,8 +59,8 @@ class LaunchQueue {
   void cancel(const Error& error) noexcept;
 
   // Asks whether the ranks that the blocks of a kernel say they wait for are there, and fails the launches if not. Returns the
-  // first of these ranks, which may be Executor::kNobody. A kernel may stand behind other work of its stream: no block waits then. `comparing`: waits for calls of other
-  // ranks, in checked mode; otherwise null.
+  // first of these ranks, which may be Executor::kNobody; nothing if no block waits, as while the kernel stands behind other work of its
+  // stream. `comparing`: waits for calls of other ranks, in checked mode; otherwise null.
   std::optional<int> checkKernel(const gpu::KernelLaunch& kernel, Stall& stall,
                                  const CallCheck* comparing = nullptr) noexcept;
 
