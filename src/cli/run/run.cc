@@ -74,8 +74,8 @@ job's ranks know. Ranks on other hosts also get this shell's NCCL_* and XYLEM_* 
 start in a folder of the same name.
 
 With --as-nccl the program finds Xylem's libraries under NCCL's and CUDA's names (libnccl.so.2, libcudart.so.12,
-libcuda.so.1); on GPUs (XYLEM_DEVICE=gpu) only NCCL's, beside NVIDIA's own CUDA. Without -n and --hosts it is then executed
-as it is, with this one variable (LD_LIBRARY_PATH) more.
+libcuda.so.1); on GPUs (XYLEM_DEVICE=gpu) under NCCL's alone, beside NVIDIA's CUDA. Without -n and --hosts it is
+then executed as it is, with this one variable (LD_LIBRARY_PATH) more.
 
 Every line of output gets its rank in front. Standard input goes to rank 0, if that runs here. When a rank fails,
 the others are told to end (SIGTERM), and killed if they do not; so they are when this command is interrupted.
@@ -130,15 +130,15 @@ Variables exportsFor(const RunArguments& options) {
 
 // Puts the libraries under NCCL's names in front of those that the program would find.
 void addDropIn(Variables& exports) {
-  const auto valueOf = [&](const char* name) -> std::string {
+  const auto exported = [&](const char* name, const std::string& otherwise) {
     const auto given = std::find_if(exports.rbegin(), exports.rend(),
                                     [name](const auto& entry) { return entry.first == name; });
-    if (given != exports.rend()) return given->second;
-    const char* const here = std::getenv(name);
-    return here == nullptr ? "" : here;
+    return given != exports.rend() ? given->second : otherwise;
   };
-  exports.emplace_back("LD_LIBRARY_PATH",
-                       dropInPath(valueOf("LD_LIBRARY_PATH"), valueOf("XYLEM_DEVICE") == "gpu"));
+  const char* const path = std::getenv("LD_LIBRARY_PATH");
+  const std::string device = Settings::fromEnvironment().text(Setting::kDevice);
+  exports.emplace_back("LD_LIBRARY_PATH", dropInPath(exported("LD_LIBRARY_PATH", path == nullptr ? "" : path),
+                                                     exported("XYLEM_DEVICE", device) == "gpu"));
 }
 
 // A launcher that the user names may know this host by another name than ours, so it also starts the ranks

@@ -216,12 +216,9 @@ int progressThreads() {
   return found;
 }
 
-// The ranks are on one host here, and neither memory nor pointers of it lead from one to the other.
 TEST_P(GpuCommunicators, HaveTheBitsOfTheHostDeviceOverANetwork) {
   const auto& [algorithm, protocol] = GetParam();
-  std::map<std::string, std::string> variables = variablesOf(algorithm, protocol);
-  variables["NCCL_SHM_DISABLE"] = variables["NCCL_P2P_DISABLE"] = "1";
-  const Environment environment(variables);
+  const Environment environment(variablesOf(algorithm, protocol, true));
   compareWithHostDevices(4, false);
   MappedGpus gpus;
   const Ranks ranks(&gpus, 2);
@@ -353,7 +350,7 @@ TEST(GpuLaunches, InAnotherStreamOfTheSameHandleComeAfterThoseBefore) {
     MappedGpus gpus;
     Ranks ranks(&gpus, kRanks);
     const auto streamOf = [&](int rank) {
-      return areThreadsOwn ? static_cast<cudaStream_t>(MappedGpus::kOwnStream) : ranks.stream(rank);
+      return areThreadsOwn ? static_cast<cudaStream_t>(gpu::kThreadsOwnStream) : ranks.stream(rank);
     };
     const auto reduce = [&](const std::vector<float*>& buffers) {
       for (int rank = 0; rank < kRanks; ++rank) {

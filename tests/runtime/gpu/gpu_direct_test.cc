@@ -28,8 +28,7 @@ const MappedGpus::Options kA100s{.busIds = {"0000:07:00.0", "0000:90:00.0"}};
 const MappedGpus::Options kH100s{.busIds = {"0000:1b:00.0", "0000:43:00.0"}};
 
 std::map<std::string, std::string> variablesFor(int version, const char* topology) {
-  std::map<std::string, std::string> variables = variablesOf("Ring", "Simple,LL,LL128");
-  variables["NCCL_SHM_DISABLE"] = variables["NCCL_P2P_DISABLE"] = "1";
+  std::map<std::string, std::string> variables = variablesOf("Ring", "Simple,LL,LL128", true);
   variables["NCCL_TOPO_FILE"] = std::string(XYLEM_SOURCE_DIR) + "/topologies/" + topology;
   variables["NCCL_NET_PLUGIN"] = plugins::testNetFile(version);
   variables["TEST_NET_POINTERS"] = "3";

@@ -24,10 +24,8 @@ using ::testing::HasSubstr;
 class GpuGraphs : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(GpuGraphs, GiveTheResultsOfTheCallsAgainAndAgain) {
-  std::map<std::string, std::string> variables = variablesOf("Ring,Tree", "Simple,LL,LL128");
-  if (std::string(GetParam()) == "Network")
-    variables["NCCL_SHM_DISABLE"] = variables["NCCL_P2P_DISABLE"] = "1";
-  const Environment environment(variables);
+  const bool overNetwork = std::string(GetParam()) == "Network";
+  const Environment environment(variablesOf("Ring,Tree", "Simple,LL,LL128", overNetwork));
   constexpr int kRanks = 3;
   constexpr std::size_t kCount = 3000;
   MappedGpus gpus;
@@ -261,9 +259,7 @@ TEST(GpuGraphFailures, AreTimeOutsThatNameTheRank) {
 TEST(GpuGraphFailures, EndReplaysWhenTheCommunicatorIsAborted) {
   for (const bool overNetwork : {false, true})
     for (const bool sends : {false, true}) {
-      std::map<std::string, std::string> variables = variablesOf("Ring", "Simple");
-      if (overNetwork) variables["NCCL_SHM_DISABLE"] = variables["NCCL_P2P_DISABLE"] = "1";
-      const Environment environment(variables);
+      const Environment environment(variablesOf("Ring", "Simple", overNetwork));
       MappedGpus gpus;
       {
         Ranks ranks(&gpus, 2);
@@ -298,9 +294,7 @@ TEST(GpuGraphFailures, EndReplaysWhenTheCommunicatorIsAborted) {
 // `xylem status` sees for whom a replay waits, until it goes on.
 TEST(GpuReplays, SayForWhomTheyWaitInTheFlightRecorder) {
   for (const bool overNetwork : {false, true}) {
-    std::map<std::string, std::string> variables = variablesOf("Ring", "Simple");
-    if (overNetwork) variables["NCCL_SHM_DISABLE"] = variables["NCCL_P2P_DISABLE"] = "1";
-    const Environment environment(variables);
+    const Environment environment(variablesOf("Ring", "Simple", overNetwork));
     MappedGpus gpus;
     Ranks ranks(&gpus, 2);
     std::vector<MappedGpus::Graph> graphs;

@@ -26,10 +26,15 @@
 
 namespace xylem::testing {
 
-inline std::map<std::string, std::string> variablesOf(const char* algorithm, const char* protocol) {
-  return {{"NCCL_ALGO", algorithm},  {"NCCL_PROTO", protocol}, {"NCCL_PAT_ENABLE", "1"},
-          {"NCCL_BUFFSIZE", "8192"}, {"NCCL_MAX_CTAS", "2"},   {"NCCL_SOCKET_IFNAME", "lo"},
-          {"NCCL_SHM_DISABLE", "0"}, {"XYLEM_TIMEOUT", "30"}};
+// `overNetwork`: neither memory nor pointers lead from one rank to another, though all are on one host.
+inline std::map<std::string, std::string> variablesOf(const char* algorithm, const char* protocol,
+                                                      bool overNetwork = false) {
+  std::map<std::string, std::string> variables{{"NCCL_ALGO", algorithm},  {"NCCL_PROTO", protocol},
+                                               {"NCCL_PAT_ENABLE", "1"},  {"NCCL_BUFFSIZE", "8192"},
+                                               {"NCCL_MAX_CTAS", "2"},    {"NCCL_SOCKET_IFNAME", "lo"},
+                                               {"NCCL_SHM_DISABLE", "0"}, {"XYLEM_TIMEOUT", "30"}};
+  if (overNetwork) variables["NCCL_SHM_DISABLE"] = variables["NCCL_P2P_DISABLE"] = "1";
+  return variables;
 }
 
 class Environment {

@@ -138,7 +138,7 @@ int device() { return entered.empty() ? currentDevice : entered.back(); }
 
 MappedStream* streamOf(void* handle) {
   const std::lock_guard lock(machine->mutex);
-  if (handle == MappedGpus::kOwnStream) {
+  if (handle == gpu::kThreadsOwnStream) {
     MappedStream*& own = machine->ownStreams[{std::this_thread::get_id(), device()}];
     if (own == nullptr) own = &machine->newStream(device());
     return own;

@@ -46,8 +46,6 @@ class MappedGpus {
   void* makeStream();
   // The stream is destroyed; what is in it goes on. A new one gets its handle.
   void replaceStream(void* stream);
-  // Stands for the default stream of whatever thread uses it, as cudaStreamPerThread.
-  inline static void* const kOwnStream = gpu::kThreadsOwnStream;
   // Memory that other GPUs do not reach, as that of a pool.
   void* allocateFromPool(std::size_t bytes);
   // That has the memory; -1: none.

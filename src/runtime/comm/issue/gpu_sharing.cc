@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
-#include <utility>
 #include <vector>
 
 namespace xylem::comm {
