@@ -58,8 +58,7 @@ X("NCCL_NET_SHARED_COMMS", "2.12", "", "1", kRun, "connections of PXN are shared
 X("NCCL_NET_OPTIONAL_RECV_COMPLETION", "", "", "1", kRun, "completions of receives may be left out")
 
 // GPUs, memory and launching.
-X("NCCL_CUMEM_ENABLE", "2.18", "", "-2", kRun, "memory of the cuMem functions")
-X("NCCL_CUMEM_HOST_ENABLE", "2.23", "", "", kRun, "the same for memory of the host")
+X("NCCL_CUMEM_HOST_ENABLE", "2.23", "", "", kRun, "memory of the host by the cuMem functions")
 X("NCCL_LOCAL_REGISTER", "2.19", "", "1", kRun, "buffers that the program registers are used directly")
 X("NCCL_GRAPH_REGISTER", "2.11", "", "1", kRun, "buffers of CUDA graphs are registered")
 X("NCCL_LEGACY_CUDA_REGISTER", "", "", "0", kRun, "register memory of cudaMalloc for direct access")

@@ -3,7 +3,7 @@
 // over NVIDIA's driver (cuda/), and the tests have one whose GPUs are threads of the CPU.
 //
 //   const DriverTable* driver = driverOfThread(settings);           // null: the thread's device is a host device
-//   GpuContext gpu({*driver, rank, device});                        // gpu_context.h: the same with C++'s errors and owners
+//   GpuContext gpu({*driver, rank, device, settings});                        // gpu_context.h: the same with C++'s errors and owners
 //
 // Every function returns 0, or the driver's own number of an error. A function without a device as parameter concerns the
 // device that the thread has entered. Handles of streams are those of the program: cudaStream_t is the driver's CUstream.
@@ -28,6 +28,7 @@ struct DeviceFacts {
   int readsAnyHostMemory;   // 1: also memory of the host that is not registered
   int sharesHostAddresses;  // 1: registered memory of the host has the same address on the GPU
   int exportsDmaBuf;        // 1: exportDmaBuf can be used
+  int givesFiles;           // 1: allocateFile, openFile and mapFile can be used
 };
 
 enum class PlaceKind : int { kHost, kRegisteredHost, kDevice, kManaged };
@@ -37,12 +38,11 @@ struct Place {
   int peersReach;  // 1: other GPUs reach it from this process if they reach the device's memory at all
 };
 
-// Memory of a device, for another process of the host.
-struct MemoryHandle {
+// Memory of a device, for another process of the host, by CUDA IPC.
+struct IpcHandle {
   std::byte bytes[64];   // of the driver, for the allocation that holds it
   std::uint64_t offset;  // in that
 };
-static_assert(sizeof(MemoryHandle) == sizeof(transport::DeviceQueue::handle));
 
 struct LaunchTable {
   const std::byte* begin;      // in memory that the device reaches, ...
@@ -75,9 +75,16 @@ struct DriverTable {
   Status (*clear)(void* memory, std::size_t bytes);  // of the device; over when it returns
   // Lets the entered device reach the memory of another one of this process. An error if it cannot.
   Status (*reachPeer)(int device);
-  Status (*exportMemory)(void* memory, MemoryHandle* handle);
-  Status (*importMemory)(const MemoryHandle* handle, void** memory);  // of another process
+  Status (*exportMemory)(void* memory, IpcHandle* handle);
+  Status (*importMemory)(const IpcHandle* handle, void** memory);  // of another process
   Status (*closeMemory)(void* allocation);  // that was imported: its address less the offset
+  // Memory of the device that is a file for other processes. `bytes` becomes the size of all of it, which is what they map. In this process the
+  // devices that reach the device's memory reach it, too.
+  Status (*allocateFile)(void** memory, std::size_t* bytes);
+  Status (*openFile)(void* memory, int* descriptor);  // the caller closes it
+  Status (*mapFile)(int descriptor, std::size_t bytes,
+                    void** memory);     // of another process, for the entered device
+  Status (*releaseFile)(void* memory);  // of allocateFile or mapFile
   // A descriptor by which a network card can be given whole pages of the device's memory; the caller closes it.
   Status (*exportDmaBuf)(void* memory, std::size_t bytes, int* descriptor);
   Status (*lookUp)(const void* address, Place* place);
@@ -105,7 +112,7 @@ struct DriverTable {
   // The kernel of the entered device: a block for each lane of a table (work.h).
   Status (*launch)(const LaunchTable& table, void* stream);
 };
-constexpr int kDriverAbi = 10;
+constexpr int kDriverAbi = 11;
 
 // The driver of the calling thread's device if that is a GPU. XYLEM_DEVICE decides; with `auto` it is a GPU if the program has
 // loaded NVIDIA's driver and one of its contexts is current in this thread, and always in libnccl.so.2 for GPUs (as-nccl-gpu). Throws Error if the device has to be a GPU, but

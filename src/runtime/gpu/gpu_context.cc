@@ -16,15 +16,6 @@ Registry& registry() {
   return *all;
 }
 
-struct SharedMemories {
-  std::mutex mutex;
-  std::map<std::uintptr_t, std::weak_ptr<GpuMemory>> byAddress;
-};
-SharedMemories& sharedMemories() {
-  static SharedMemories* const all = new SharedMemories;
-  return *all;
-}
-
 // The device that this thread has entered.
 thread_local std::pair<const DriverTable*, int> entered{nullptr, 0};
 
@@ -32,7 +23,7 @@ std::string versionText(int version) { return fmt::format("{}.{}", version / 100
 
 }  // namespace
 
-GpuContext::GpuContext(const DriverTable& driver, int rank, int device)
+GpuContext::GpuContext(const DriverTable& driver, int rank, int device, const Settings& settings)
     : driver_(driver), rank_(rank), device_(device) {
   if (driver.driverVersion < driver.oldestVersion)
     throw Error(ResultCode::kUnhandledCudaError,
@@ -43,6 +34,7 @@ GpuContext::GpuContext(const DriverTable& driver, int rank, int device)
   if (device < 0 || device >= count)
     throw Error(ResultCode::kInvalidUsage, "{}: there are {} GPUs", who(), count);
   require(driver.facts(device, &facts_), "asking for the GPU's properties");
+  if (settings.integer(Setting::kCumemEnable) == 0) facts_.givesFiles = 0;
   if (facts_.sharesHostAddresses == 0)
     throw Error(ResultCode::kUnhandledCudaError,
                 "{}: it does not see memory of the host at the host's addresses, which Xylem needs", who());
@@ -114,12 +106,13 @@ GpuMemory::GpuMemory(const GpuContext& gpu, Where where, std::size_t bytes, std:
   const EnteredDevice entered(gpu);
   const DriverTable& driver = gpu.driver();
   void* memory = nullptr;
-  const Status status =
-      where == Where::kDevice ? driver.allocate(&memory, bytes) : driver.allocateHost(&memory, bytes);
+  const Status status = where == Where::kDevice ? driver.allocate(&memory, bytes)
+                        : where == Where::kFile ? driver.allocateFile(&memory, &bytes_)
+                                                : driver.allocateHost(&memory, bytes);
   if (status == driver.outOfMemory)
     throw Error(ResultCode::kUnhandledCudaError,
                 "rank {}, GPU {}: not enough {} for {} bytes of {}; the GPU has {} MiB in all", gpu.rank(),
-                gpu.device(), where == Where::kDevice ? "memory" : "pinned memory of the host", bytes, what,
+                gpu.device(), where == Where::kHost ? "pinned memory of the host" : "memory", bytes, what,
                 gpu.facts().memoryBytes >> 20);
   gpu.require(status, "allocating memory");
   driver_ = &driver;
@@ -129,31 +122,18 @@ GpuMemory::GpuMemory(const GpuContext& gpu, Where where, std::size_t bytes, std:
 
 GpuMemory::~GpuMemory() {
   if (data_ == nullptr || driver_->enter(device_) != kDone) return;
-  if (where_ == Where::kDevice)
-    driver_->release(data_);
-  else
-    driver_->releaseHost(data_);
-  driver_->leave();
-}
-
-std::shared_ptr<GpuMemory> makeSharedMemory(const GpuContext& gpu, std::size_t bytes, std::string_view what) {
-  auto memory = std::make_shared<GpuMemory>(gpu, GpuMemory::Where::kDevice, bytes, what);
-  {
-    const EnteredDevice entered(gpu);
-    gpu.require(gpu.driver().clear(memory->data(), bytes), "clearing memory");
+  switch (where_) {
+    case Where::kDevice:
+      driver_->release(data_);
+      break;
+    case Where::kFile:
+      driver_->releaseFile(data_);
+      break;
+    case Where::kHost:
+      driver_->releaseHost(data_);
+      break;
   }
-  SharedMemories& all = sharedMemories();
-  const std::lock_guard lock(all.mutex);
-  all.byAddress[reinterpret_cast<std::uintptr_t>(memory->data())] = memory;
-  return memory;
-}
-
-std::shared_ptr<GpuMemory> sharedMemoryAt(std::uintptr_t address) {
-  SharedMemories& all = sharedMemories();
-  const std::lock_guard lock(all.mutex);
-  std::erase_if(all.byAddress, [](const auto& entry) { return entry.second.expired(); });
-  const auto found = all.byAddress.find(address);
-  return found == all.byAddress.end() ? nullptr : found->second.lock();
+  driver_->leave();
 }
 
 GpuEvent::GpuEvent(const GpuContext& gpu) : gpu_(gpu) {
@@ -165,18 +145,6 @@ GpuEvent::~GpuEvent() {
   if (gpu_.driver().enter(gpu_.device()) != kDone) return;
   gpu_.driver().destroyEvent(event_);
   gpu_.driver().leave();
-}
-
-std::shared_ptr<std::byte> importedMemory(const GpuContext& gpu, const MemoryHandle& handle) {
-  void* memory = nullptr;
-  const EnteredDevice entered(gpu);
-  if (gpu.driver().importMemory(&handle, &memory) != kDone) return nullptr;
-  return {static_cast<std::byte*>(memory),
-          [&driver = gpu.driver(), device = gpu.device(), offset = handle.offset](std::byte* opened) {
-            if (driver.enter(device) != kDone) return;
-            driver.closeMemory(opened - offset);
-            driver.leave();
-          }};
 }
 
 bool GpuEvent::isOver() const {

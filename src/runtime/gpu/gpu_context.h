@@ -2,7 +2,7 @@
 // One rank's use of a GPU: the driver's functions, with errors that name the rank and its device, and owners of what the driver
 // gives out.
 //
-//   GpuContext gpu(driver, rank, device);
+//   GpuContext gpu(driver, rank, device, settings);
 //   DeviceMemory works(gpu, bytes);
 //   gpu.checkStream(stream, "ncclAllReduce");
 
@@ -23,12 +23,14 @@ namespace xylem::gpu {
 class GpuContext {
  public:
   // Throws Error (ncclUnhandledCudaError, ncclInvalidUsage) if the driver is too old or there is no such device.
-  GpuContext(const DriverTable& driver, int rank, int device);
+  GpuContext(const DriverTable& driver, int rank, int device, const Settings& settings);
 
   const DriverTable& driver() const { return driver_; }
   int rank() const { return rank_; }
   int device() const { return device_; }
   const DeviceFacts& facts() const { return facts_; }
+  // Whether memory may be given to other processes as a file.
+  bool givesFiles() const { return facts_.givesFiles != 0; }
 
   // Throws Error (ncclUnhandledCudaError) if `status` is none of success.
   void require(Status status, std::string_view what) const {
@@ -76,10 +78,10 @@ class EnteredDevice {
   const std::pair<const DriverTable*, int> before_;  // the device that the thread had entered
 };
 
-// Memory of the device, or pinned memory of the host, which both reach.
+// Memory of the device, which may be a file for other processes (shared_memory.h), or pinned memory of the host, which both reach.
 class GpuMemory {
  public:
-  enum class Where { kDevice, kHost };
+  enum class Where { kDevice, kFile, kHost };
   GpuMemory() = default;
   GpuMemory(const GpuContext& gpu, Where where, std::size_t bytes, std::string_view what);
   ~GpuMemory();
@@ -90,7 +92,9 @@ class GpuMemory {
   }
 
   std::byte* data() const { return data_; }
+  // A file may be larger than what was asked for.
   std::size_t size() const { return bytes_; }
+  Where where() const { return where_; }
 
  private:
   void swap(GpuMemory& other) noexcept {
@@ -106,13 +110,6 @@ class GpuMemory {
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
-
-// Memory of a device, all zeros, that ranks of this process use together: it goes with the last of them.
-std::shared_ptr<GpuMemory> makeSharedMemory(const GpuContext& gpu, std::size_t bytes, std::string_view what);
-// The same by its address; null if it is gone.
-std::shared_ptr<GpuMemory> sharedMemoryAt(std::uintptr_t address);
-// Memory of another process of the host; null if the device cannot reach it.
-std::shared_ptr<std::byte> importedMemory(const GpuContext& gpu, const MemoryHandle& handle);
 
 class GpuEvent {
  public:

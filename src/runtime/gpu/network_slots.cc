@@ -30,22 +30,19 @@ std::shared_ptr<std::byte> NetworkSlots::allocate(std::size_t bytes) {
 }
 
 std::shared_ptr<std::byte> NetworkSlots::allocateShared(std::size_t bytes, transport::DeviceHandle& handle) {
-  std::shared_ptr<GpuMemory> memory;
+  std::shared_ptr<SharedGpuMemory> memory;
   try {
-    memory = makeSharedMemory(gpu_, wholePages(bytes) + kPage, "a queue over the network");
+    memory = SharedGpuMemory::make(gpu_, wholePages(bytes) + kPage, "a queue over the network",
+                                   Sharers::kProcesses);
   } catch (const Error& error) {
     log_->info(Subsystem::kNet, "queues of other ranks have their slots in memory of the host: {}",
                error.what());
     return nullptr;
   }
+  if (!memory->name()) return nullptr;
   const auto address = reinterpret_cast<std::uintptr_t>(memory->data());
-  MemoryHandle driver{};
-  {
-    const EnteredDevice entered(gpu_);
-    if (gpu_.driver().exportMemory(memory->data(), &driver) != kDone) return nullptr;
-  }
-  static_assert(sizeof driver == sizeof handle.driver);
-  std::memcpy(handle.driver.data(), &driver, sizeof driver);
+  static_assert(sizeof(MemoryName) == sizeof handle.name);
+  std::memcpy(handle.name.data(), &*memory->name(), sizeof handle.name);
   handle.process = process_;
   handle.address = address;
   handle.offset = wholePages(address) - address;
@@ -54,28 +51,27 @@ std::shared_ptr<std::byte> NetworkSlots::allocateShared(std::size_t bytes, trans
 }
 
 std::shared_ptr<std::byte> NetworkSlots::reach(const transport::DeviceHandle& handle) {
-  std::shared_ptr<std::byte> memory = handle.process == process_ ? reachHere(handle) : reachElsewhere(handle);
-  if (memory == nullptr)
-    log_->info(
-        Subsystem::kNet,
-        "rank {}, GPU {}: does not reach the memory of the GPU beside the network device (GPU {} of its "
-        "process); a queue has its slots in memory of the host",
-        gpu_.rank(), gpu_.device(), handle.device);
-  return memory;
+  const NamedMemory found = handle.process == process_ ? reachHere(handle) : reachElsewhere(handle);
+  if (found.memory != nullptr) return {found.memory, found.memory.get() + handle.offset};
+  log_->info(Subsystem::kNet,
+             "rank {}, GPU {}: does not reach the memory of the GPU beside the network device (GPU {} of its "
+             "process{}{}); a queue has its slots in memory of the host",
+             gpu_.rank(), gpu_.device(), handle.device, found.why.empty() ? "" : ": ", found.why);
+  return nullptr;
 }
 
-std::shared_ptr<std::byte> NetworkSlots::reachHere(const transport::DeviceHandle& handle) {
+NamedMemory NetworkSlots::reachHere(const transport::DeviceHandle& handle) {
   const EnteredDevice entered(gpu_);
-  if (handle.device != gpu_.device() && gpu_.driver().reachPeer(handle.device) != kDone) return nullptr;
-  const std::shared_ptr<GpuMemory> memory = sharedMemoryAt(handle.address);
-  return memory == nullptr ? nullptr : std::shared_ptr<std::byte>(memory, memory->data() + handle.offset);
+  if (handle.device != gpu_.device() && gpu_.driver().reachPeer(handle.device) != kDone) return {};
+  const std::shared_ptr<SharedGpuMemory> memory = SharedGpuMemory::at(handle.address);
+  if (memory == nullptr) return {};
+  return {{memory, memory->data()}, {}};
 }
 
-std::shared_ptr<std::byte> NetworkSlots::reachElsewhere(const transport::DeviceHandle& handle) {
-  MemoryHandle driver{};
-  std::memcpy(&driver, handle.driver.data(), sizeof driver);
-  const std::shared_ptr<std::byte> memory = importedMemory(gpu_, driver);
-  return memory == nullptr ? nullptr : std::shared_ptr<std::byte>(memory, memory.get() + handle.offset);
+NamedMemory NetworkSlots::reachElsewhere(const transport::DeviceHandle& handle) {
+  MemoryName name{};
+  std::memcpy(&name, handle.name.data(), sizeof name);
+  return memoryByName(gpu_, name);
 }
 
 FileDescriptor NetworkSlots::dmaBufOf(std::byte* memory, std::size_t bytes) {

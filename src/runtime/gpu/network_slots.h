@@ -9,6 +9,7 @@
 
 #include "core/log.h"
 #include "runtime/gpu/gpu_context.h"
+#include "runtime/gpu/shared_memory.h"
 #include "runtime/transport/net/device_memory.h"
 
 namespace xylem::gpu {
@@ -29,8 +30,8 @@ class NetworkSlots final : public transport::DeviceMemory {
   FileDescriptor dmaBufOf(std::byte* memory, std::size_t bytes) override;
 
  private:
-  std::shared_ptr<std::byte> reachHere(const transport::DeviceHandle& handle);
-  std::shared_ptr<std::byte> reachElsewhere(const transport::DeviceHandle& handle);
+  NamedMemory reachHere(const transport::DeviceHandle& handle);
+  NamedMemory reachElsewhere(const transport::DeviceHandle& handle);
 
   const GpuContext& gpu_;
   const std::shared_ptr<const Logger> log_;

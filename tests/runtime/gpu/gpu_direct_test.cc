@@ -142,7 +142,7 @@ TEST(GpuDirectRdma, LogsThatTheDriverMakesNoDmaBuf) {
   MappedGpus::Options failing;
   failing.failsToExport = true;
   const MappedGpus gpus(failing);
-  const gpu::GpuContext gpu(*gpu::driverOfThread(settings), 3, 1);
+  const gpu::GpuContext gpu(*gpu::driverOfThread(settings), 3, 1, settings);
   gpu::NetworkSlots slots(gpu, settings, std::make_shared<const Logger>(settings));
   const std::shared_ptr<std::byte> memory = slots.allocate(1000);
   EXPECT_FALSE(slots.dmaBufOf(memory.get(), 1000));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -101,7 +102,7 @@ struct Piece {
   int file = -1;  // of a device's memory, which other processes may map
 };
 
-// A MemoryHandle of this driver.
+// An IpcHandle of this driver.
 struct Exported {
   pid_t process;
   int file;
@@ -118,7 +119,7 @@ struct Machine {
   std::map<int, std::size_t> used;  // bytes by device
   std::set<std::pair<int, int>> reachable;
   std::map<void*, std::size_t> imported;
-  std::atomic<int> launches{0}, referring{0}, offering{0}, inLines{0};
+  std::atomic<int> launches{0}, referring{0}, offering{0}, inLines{0}, importedFiles{0};
   std::atomic<int> failingLaunches{0};  // the next ones
   std::atomic<int> captures{0};         // of streams, under way
   std::uint64_t lastCapture = 0;
@@ -177,6 +178,22 @@ Status dropPiece(void* memory, bool unmaps) {
   if (unmaps) munmap(memory, found->second.bytes);
   if (found->second.file >= 0) close(found->second.file);
   machine->pieces.erase(found);
+  return kDone;
+}
+
+Status import(int file, std::size_t bytes, void** memory) {
+  *memory = newMemory(bytes, file);
+  if (*memory == nullptr) return kInvalid;
+  const std::lock_guard lock(machine->mutex);
+  machine->imported[*memory] = bytes;
+  return kDone;
+}
+Status dropImported(void* memory) {
+  const std::lock_guard lock(machine->mutex);
+  const auto found = machine->imported.find(memory);
+  if (found == machine->imported.end()) return kInvalid;
+  munmap(memory, found->second);
+  machine->imported.erase(found);
   return kDone;
 }
 
@@ -259,6 +276,7 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     facts->residentBlocks = machine->options.residentBlocks;
     facts->sharesHostAddresses = 1;
     facts->exportsDmaBuf = machine->options.exportsDmaBuf ? 1 : 0;
+    facts->givesFiles = machine->options.givesFiles ? 1 : 0;
     return kDone;
   };
   table.enter = [](int of) {
@@ -296,7 +314,7 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     if (peer != device()) machine->reachable.insert({device(), peer});
     return kDone;
   };
-  table.exportMemory = [](void* memory, gpu::MemoryHandle* handle) {
+  table.exportMemory = [](void* memory, gpu::IpcHandle* handle) {
     const std::lock_guard lock(machine->mutex);
     const auto found = machine->pieces.find(static_cast<const std::byte*>(memory));
     if (found == machine->pieces.end()) return kInvalid;
@@ -317,27 +335,41 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     *descriptor = fcntl(piece.file, F_DUPFD_CLOEXEC, 0);
     return *descriptor < 0 ? kInvalid : kDone;
   };
-  table.importMemory = [](const gpu::MemoryHandle* handle, void** memory) {
+  table.importMemory = [](const gpu::IpcHandle* handle, void** memory) {
     Exported exported{};
     std::memcpy(&exported, handle, sizeof exported);
     if (!machine->options.reachPeers || exported.process == getpid()) return kInvalid;
     const std::string path = fmt::format("/proc/{}/fd/{}", exported.process, exported.file);
     const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) return kInvalid;
-    *memory = newMemory(exported.bytes, file);
+    const Status status = import(file, exported.bytes, memory);
     close(file);
-    if (*memory == nullptr) return kInvalid;
-    const std::lock_guard lock(machine->mutex);
-    machine->imported[*memory] = exported.bytes;
-    return kDone;
+    return status;
   };
-  table.closeMemory = [](void* memory) {
+  table.closeMemory = dropImported;
+  // Whole pages of 2 MiB, as GPUs have them.
+  table.allocateFile = [](void** memory, std::size_t* bytes) {
+    constexpr std::size_t kWhole = std::size_t{2} << 20;
+    *bytes = (*bytes + kWhole - 1) / kWhole * kWhole;
+    return makeMemory(memory, *bytes, gpu::PlaceKind::kDevice);
+  };
+  table.openFile = [](void* memory, int* descriptor) {
     const std::lock_guard lock(machine->mutex);
-    const auto found = machine->imported.find(memory);
-    if (found == machine->imported.end()) return kInvalid;
-    munmap(memory, found->second);
-    machine->imported.erase(found);
-    return kDone;
+    const auto found = machine->pieces.find(static_cast<const std::byte*>(memory));
+    if (found == machine->pieces.end() || machine->options.failsToOpenFiles) return kInvalid;
+    *descriptor = fcntl(found->second.file, F_DUPFD_CLOEXEC, 0);
+    return *descriptor < 0 ? kInvalid : kDone;
+  };
+  table.mapFile = [](int descriptor, std::size_t bytes, void** memory) {
+    struct stat file {};
+    if (!machine->options.reachPeers || machine->options.failsToMapFiles || fstat(descriptor, &file) != 0 ||
+        static_cast<std::size_t>(file.st_size) != bytes)
+      return kInvalid;
+    ++machine->importedFiles;
+    return import(descriptor, bytes, memory);
+  };
+  table.releaseFile = [](void* memory) {
+    return dropImported(memory) == kDone ? kDone : dropPiece(memory, true);
   };
   table.lookUp = [](const void* address, gpu::Place* place) {
     const std::lock_guard lock(machine->mutex);
@@ -550,6 +582,7 @@ int MappedGpus::launches() const { return machine->launches; }
 int MappedGpus::referring() const { return machine->referring; }
 int MappedGpus::offering() const { return machine->offering; }
 int MappedGpus::inLines() const { return machine->inLines; }
+int MappedGpus::importedFiles() const { return machine->importedFiles; }
 
 std::size_t MappedGpus::reachablePairs() const {
   const std::lock_guard lock(machine->mutex);

@@ -33,6 +33,8 @@ class MappedGpus {
     bool reachPeers = true;           // their memory
     bool exportsDmaBuf = true;
     bool failsToExport = false;  // though they say that they can
+    bool givesFiles = true;
+    bool failsToOpenFiles = false, failsToMapFiles = false;  // the same
   };
   MappedGpus();
   explicit MappedGpus(const Options& options);
@@ -74,6 +76,8 @@ class MappedGpus {
   // Pairs of GPUs of which one may reach the other's memory, and pieces of memory that other processes gave.
   std::size_t reachablePairs() const;
   std::size_t imported() const;
+  // How many were files, until now.
+  int importedFiles() const;
   // Pieces of memory and events that were not given back.
   std::size_t allocated() const;
   // Pieces of the GPUs' own memory.

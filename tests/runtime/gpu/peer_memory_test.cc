@@ -21,6 +21,8 @@
 namespace xylem::testing {
 namespace {
 
+using ::testing::HasSubstr;
+
 // How many more pieces of memory there are after two ranks have exchanged messages of three sizes.
 std::size_t allocatedByExchanges(const MappedGpus::Options& options) {
   MappedGpus gpus(options);
@@ -144,7 +146,8 @@ TEST(GpuTransfers, DoWithoutLl128ThroughMemoryOfTheHostUnlessAsked) {
 
 // The ranks are processes with a GPU each, which map each other's memory.
 const RankRole kGpuRank("gpu", [](int rank, int ranks, const ncclUniqueId& id) {
-  MappedGpus gpus;
+  const std::string files = variable("XYLEM_TEST_FILES");
+  MappedGpus gpus({.givesFiles = files != "none", .failsToOpenFiles = files == "closed"});
   gpus.setDevice(rank);
   ncclComm_t comm = nullptr;
   EXPECT_EQ(ncclCommInitRank(&comm, ranks, id, rank), ncclSuccess) << ncclGetLastError(nullptr);
@@ -176,16 +179,18 @@ const RankRole kGpuRank("gpu", [](int rank, int ranks, const ncclUniqueId& id) {
   EXPECT_EQ(std::count(from, from + kCount, static_cast<float>(previous)),
             static_cast<std::ptrdiff_t>(kCount));
   EXPECT_GT(gpus.imported(), imported);
+  EXPECT_EQ(gpus.importedFiles(), files == "given" ? static_cast<int>(gpus.imported()) : 0);
   EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
   EXPECT_EQ(gpus.allocated(), 0u);
   return ::testing::Test::HasFailure() ? 1 : 0;
 });
 
-// One of them may not use the other's memory.
-const RankRole kForbids("gpu that forbids", [](int rank, int ranks, const ncclUniqueId& id) {
-  MappedGpus gpus;
+// One of them may not use the other's memory, or both cannot.
+const RankRole kApart("gpu apart", [](int rank, int ranks, const ncclUniqueId& id) {
+  const bool forbids = variable("XYLEM_TEST_FILES").empty();
+  MappedGpus gpus({.failsToMapFiles = !forbids});
   gpus.setDevice(rank);
-  if (rank == 1) setenv("NCCL_P2P_DISABLE", "1", 1);
+  if (forbids && rank == 1) setenv("NCCL_P2P_DISABLE", "1", 1);
   ncclComm_t comm = nullptr;
   EXPECT_EQ(ncclCommInitRank(&comm, ranks, id, rank), ncclSuccess) << ncclGetLastError(nullptr);
   if (comm == nullptr) return 1;
@@ -211,38 +216,65 @@ TEST(RankProcess, Role) {
   }
 }
 
+void runProcesses(int ranks, const char* role) {
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  std::vector<std::unique_ptr<RankProcess>> processes;
+  for (int rank = 0; rank < ranks; ++rank)
+    processes.push_back(std::make_unique<RankProcess>(role, rank, ranks, id));
+  for (const auto& process : processes) EXPECT_EQ(process->waitAtMost(60), 0);
+}
+
 TEST(GpuProcesses, MapEachOthersMemory) {
   for (const char* const protocol : {"Simple", "LL", "LL128"}) {
-    const Environment environment(variablesOf("Ring,Tree", protocol));
-    setenv("XYLEM_DEVICE", "auto", 1);
-    ncclUniqueId id;
-    ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-    constexpr int kRanks = 3;
-    std::vector<std::unique_ptr<RankProcess>> ranks;
-    for (int rank = 0; rank < kRanks; ++rank)
-      ranks.push_back(std::make_unique<RankProcess>("gpu", rank, kRanks, id));
-    for (const auto& rank : ranks) EXPECT_EQ(rank->waitAtMost(60), 0) << protocol;
+    SCOPED_TRACE(protocol);
+    auto variables = variablesOf("Ring,Tree", protocol);
+    variables["XYLEM_DEVICE"] = "auto";
+    variables["XYLEM_TEST_FILES"] = "given";
+    const Environment environment(variables);
+    runProcesses(3, "gpu");
   }
 }
 
-TEST(GpuProcesses, DoWithoutEachOthersMemoryIfOneForbidsIt) {
-  const Environment environment(variablesOf("Ring", "Simple"));
-  setenv("XYLEM_DEVICE", "auto", 1);
-  const TemporaryDirectory folder;
-  setenv("NCCL_DEBUG", "WARN", 1);
-  setenv("NCCL_DEBUG_FILE", (folder / "log.%p").c_str(), 1);
-  ncclUniqueId id;
-  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-  {
-    RankProcess first("gpu that forbids", 0, 2, id), second("gpu that forbids", 1, 2, id);
-    EXPECT_EQ(first.waitAtMost(60), 0);
-    EXPECT_EQ(second.waitAtMost(60), 0);
+// The driver makes none, makes some that it does not open, or may not make them.
+TEST(GpuProcesses, ShareMemoryByIpcWhereThereAreNoFiles) {
+  auto variables = variablesOf("Ring,Tree", "Simple");
+  variables["XYLEM_DEVICE"] = "auto";
+  for (const char* const files : {"none", "closed", "forbidden"}) {
+    SCOPED_TRACE(files);
+    variables["XYLEM_TEST_FILES"] = files;
+    if (files == std::string("forbidden")) variables["NCCL_CUMEM_ENABLE"] = "0";
+    const Environment environment(variables);
+    runProcesses(2, "gpu");
   }
+}
+
+std::string warningsOfProcessesApart(const std::string& files) {
+  const TemporaryDirectory folder;
+  auto variables = variablesOf("Ring", "Simple");
+  variables["XYLEM_DEVICE"] = "auto";
+  variables["XYLEM_TEST_FILES"] = files;
+  variables["NCCL_DEBUG"] = "WARN";
+  variables["NCCL_DEBUG_FILE"] = folder / "log.%p";
+  const Environment environment(variables);
+  runProcesses(2, "gpu apart");
   std::ostringstream logs;
   for (const auto& log : std::filesystem::directory_iterator(folder / ""))
     logs << std::ifstream(log.path()).rdbuf();
-  EXPECT_THAT(logs.str(),
-              ::testing::HasSubstr("rank 0, GPU 0: it cannot exchange memory with the GPUs of ranks 1"));
+  return logs.str();
+}
+
+TEST(GpuProcesses, DoWithoutEachOthersMemoryIfOneForbidsIt) {
+  EXPECT_THAT(warningsOfProcessesApart(""),
+              HasSubstr("rank 0, GPU 0: it cannot exchange memory with the GPUs of ranks 1"));
+}
+
+TEST(GpuProcesses, SayWhyTheyCannotMapAFile) {
+  EXPECT_THAT(
+      warningsOfProcessesApart("unmapped"),
+      HasSubstr(
+          "rank 1, GPU 1: it cannot exchange memory with the GPUs of ranks 0 (mapping it: invalid value; "
+          "NCCL_CUMEM_ENABLE=0 shares memory by CUDA IPC instead)"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -169,7 +170,7 @@ TEST_F(CudaDriver, GivesMemoryToOtherProcessesByItsPlaceInTheAllocation) {
   withDriver([](FakeCuda& fake, const DriverTable& table) {
     void *memory = nullptr, *opened = nullptr, *onHost = nullptr;
     ASSERT_EQ(table.allocate(&memory, 4096), kDone);
-    MemoryHandle handle{};
+    IpcHandle handle{};
     ASSERT_EQ(table.exportMemory(static_cast<std::byte*>(memory) + 512, &handle), kDone);
     EXPECT_EQ(handle.offset, 512u);
     ASSERT_EQ(table.importMemory(&handle, &opened), kDone);
@@ -180,6 +181,61 @@ TEST_F(CudaDriver, GivesMemoryToOtherProcessesByItsPlaceInTheAllocation) {
     ASSERT_EQ(table.allocateHost(&onHost, 64), kDone);
     EXPECT_EQ(std::count(static_cast<char*>(onHost), static_cast<char*>(onHost) + 64, 0), 64);
     EXPECT_EQ(table.releaseHost(onHost), kDone);
+  });
+}
+
+TEST_F(CudaDriver, MakesMemoryThatIsAFile) {
+  withDriver([](FakeCuda& fake, const DriverTable& table) {
+    DeviceFacts facts{};
+    ASSERT_EQ(table.facts(1, &facts), kDone);
+    EXPECT_EQ(facts.givesFiles, 1);
+    fake.makesFiles = 0;
+    ASSERT_EQ(table.facts(1, &facts), kDone);
+    EXPECT_EQ(facts.givesFiles, 0);
+
+    ASSERT_EQ(table.enter(1), kDone);
+    void *memory = nullptr, *same = nullptr;
+    std::size_t bytes = 5000;
+    ASSERT_EQ(table.allocateFile(&memory, &bytes), kDone);
+    EXPECT_EQ(bytes, FakeCuda::kWhole);
+    EXPECT_EQ(fake.properties.location.id, 1);
+    EXPECT_EQ(fake.properties.allocFlags.gpuDirectRDMACapable, 1);
+    EXPECT_THAT(fake.reachedBy[reinterpret_cast<CUdeviceptr>(memory)], ::testing::ElementsAre(0, 1));
+    ASSERT_EQ(table.clear(memory, bytes), kDone);
+
+    int descriptor = -1;
+    ASSERT_EQ(table.openFile(memory, &descriptor), kDone);
+    EXPECT_NE(table.openFile(&bytes, &descriptor), kDone) << "of no such memory";
+    ASSERT_EQ(table.mapFile(descriptor, bytes, &same), kDone);
+    close(descriptor);
+    EXPECT_THAT(fake.reachedBy[reinterpret_cast<CUdeviceptr>(same)], ::testing::ElementsAre(1));
+    static_cast<int*>(memory)[bytes / sizeof(int) - 1] = 42;
+    EXPECT_EQ(static_cast<int*>(same)[bytes / sizeof(int) - 1], 42);
+    EXPECT_EQ(table.releaseFile(memory), kDone);
+    EXPECT_NE(table.releaseFile(memory), kDone) << "it is gone";
+    EXPECT_EQ(static_cast<int*>(same)[bytes / sizeof(int) - 1], 42) << "the other one still has it";
+    EXPECT_EQ(table.releaseFile(same), kDone);
+  });
+}
+
+TEST_F(CudaDriver, KeepsNothingOfMemoryThatNoDeviceReaches) {
+  withDriver([](FakeCuda& fake, const DriverTable& table) {
+    ASSERT_EQ(table.enter(0), kDone);
+    fake.canReachPeers = 0;
+    void *memory = nullptr, *refused = nullptr;
+    std::size_t bytes = 1;
+    ASSERT_EQ(table.allocateFile(&memory, &bytes), kDone);
+    EXPECT_THAT(fake.reachedBy[reinterpret_cast<CUdeviceptr>(memory)], ::testing::ElementsAre(0));
+    int descriptor = -1;
+    ASSERT_EQ(table.openFile(memory, &descriptor), kDone);
+    fake.accessStatus = CUDA_ERROR_NOT_PERMITTED;
+    EXPECT_EQ(table.mapFile(descriptor, bytes, &refused), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_EQ(table.allocateFile(&refused, &bytes), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_EQ(table.releaseFile(memory), kDone);
+    EXPECT_TRUE(fake.allocations.empty());
+    EXPECT_TRUE(fake.reserved.empty());
+    EXPECT_TRUE(fake.reachedBy.empty());
+    EXPECT_NE(table.mapFile(-1, bytes, &refused), kDone);
   });
 }
 

@@ -29,17 +29,19 @@ void GpuQueues::eachCollectiveEnd(Visit&& visit) {
     }
 }
 
-// Memory of the reader's GPU for a queue that another rank may reach in this way, with a handle for another process. Returns null if
+// Memory of the reader's GPU for a queue that another rank may reach in this way, with a name for another process. Returns null if
 // there is none.
 std::shared_ptr<std::byte> GpuQueues::newMemory(transport::DeviceQueue& offer, std::size_t bytes,
                                                 Reach::By by) {
-  if (by != Reach::By::kProcess && by != Reach::By::kHandle) return nullptr;
-  const auto memory = gpu::makeSharedMemory(gpu_, bytes, "a queue");
-  if (by == Reach::By::kHandle) {
-    gpu::MemoryHandle handle{};
-    const gpu::EnteredDevice entered(gpu_);
-    if (gpu_.driver().exportMemory(memory->data(), &handle) != gpu::kDone) return nullptr;
-    std::memcpy(offer.handle, &handle, sizeof handle);
+  if (by != Reach::By::kProcess && by != Reach::By::kName) return nullptr;
+  const bool elsewhere = by == Reach::By::kName;
+  const auto memory = gpu::SharedGpuMemory::make(
+      gpu_, bytes, "a queue", elsewhere ? gpu::Sharers::kProcesses : gpu::Sharers::kThisProcess);
+  if (elsewhere) {
+    if (!memory->name()) return nullptr;
+    static_assert(sizeof(gpu::MemoryName) == sizeof offer.name);
+    std::memcpy(offer.name, &*memory->name(), sizeof offer.name);
+    namedBy_ = memory->name()->by;
   }
   return {memory, memory->data()};
 }
@@ -64,19 +66,18 @@ void GpuQueues::offer(const transport::RecvEnd& side) {
                       std::memory_order_release);
 }
 
-// Null if this GPU does not reach it.
-std::shared_ptr<std::byte> GpuQueues::offeredMemory(const transport::DeviceQueue& offer,
-                                                    const Reach& way) const {
+gpu::NamedMemory GpuQueues::offeredMemory(const transport::DeviceQueue& offer, const Reach& way) const {
   const std::uint64_t offered = offer.offered.load(std::memory_order_acquire);
-  if (offered <= transport::DeviceQueue::kNothing) return nullptr;
-  if (way.by == Reach::By::kHandle) {
-    gpu::MemoryHandle handle;
-    std::memcpy(&handle, offer.handle, sizeof handle);
-    return gpu::importedMemory(gpu_, handle);
+  if (offered <= transport::DeviceQueue::kNothing) return {};
+  if (way.by == Reach::By::kName) {
+    gpu::MemoryName name;
+    std::memcpy(&name, offer.name, sizeof name);
+    return gpu::memoryByName(gpu_, name);
   }
-  if (way.by != Reach::By::kProcess || !reaches(way.device)) return nullptr;
-  const auto memory = gpu::sharedMemoryAt(offered);
-  return memory == nullptr ? nullptr : std::shared_ptr<std::byte>(memory, memory->data());
+  if (way.by != Reach::By::kProcess || !reaches(way.device)) return {};
+  const auto memory = gpu::SharedGpuMemory::at(offered);
+  if (memory == nullptr) return {};
+  return {{memory, memory->data()}, {}};
 }
 
 // The reader waits for an answer: it gets one whatever happens here.
@@ -86,7 +87,9 @@ void GpuQueues::accept(const transport::SendEnd& side) {
   transport::DeviceQueue& offer = end.queue.control->device;
   if (offer.accepted.load(std::memory_order_relaxed) != 0) return;
   try {
-    end.device = offeredMemory(offer, reach_(side.peer()));
+    gpu::NamedMemory found = offeredMemory(offer, reach_(side.peer()));
+    end.device = std::move(found.memory);
+    end.why = std::move(found.why);
   } catch (const Error&) {
     offer.accepted.store(transport::DeviceQueue::kRefused, std::memory_order_release);
     throw;
@@ -129,13 +132,15 @@ void GpuQueues::acceptMemory() {
   });
 }
 
-std::set<int> GpuQueues::useMemory() {
-  std::set<int> unreached;
+std::map<int, std::string> GpuQueues::useMemory() {
+  std::map<int, std::string> unreached;
   eachCollectiveEnd([&](auto& side) {
     useMemoryOf(side);
     if (side.pump() != nullptr || find(side).device != nullptr) return;
     const Reach::By by = reach_(side.peer()).by;
-    if (by == Reach::By::kProcess || by == Reach::By::kHandle) unreached.insert(side.peer());
+    if (by != Reach::By::kProcess && by != Reach::By::kName) return;
+    std::string& why = unreached[side.peer()];
+    if (why.empty()) why = find(side).why;
   });
   return unreached;
 }

@@ -13,10 +13,12 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/comm/join/links.h"
 #include "runtime/gpu/gpu_context.h"
+#include "runtime/gpu/shared_memory.h"
 
 namespace xylem::comm {
 
@@ -25,7 +27,7 @@ class GpuQueues {
   // How the GPU of another rank may be reached. Not at all, if it is none of this host, or not by the settings of this rank; its
   // memory from this process, where it is device `device`, or from another one.
   struct Reach {
-    enum class By { kNone, kForbidden, kProcess, kHandle } by = By::kNone;
+    enum class By { kNone, kForbidden, kProcess, kName } by = By::kNone;
     int device = -1;
     bool isOwn = false;  // it is the GPU of this rank
     // And so may buffers of the program, by kProcess: the reader reads the writer's, or the writer writes the reader's.
@@ -39,8 +41,8 @@ class GpuQueues {
 
   void offerMemory();
   void acceptMemory();
-  // Returns the ranks that cannot exchange memory with this one although ReachOfRank says so.
-  std::set<int> useMemory();
+  // Returns the ranks that cannot exchange memory with this one although ReachOfRank says so, and why, if this rank knows that.
+  std::map<int, std::string> useMemory();
   // Returns false as long as the peer has not said what it offers and accepts.
   bool agreeOnMemory(transport::Connection& connection);
 
@@ -52,6 +54,7 @@ class GpuQueues {
     bool places = false;            // the writer reaches the reader's output: gpu::QueueEnd::offer
     // Memory of the reader's GPU. The writer has it, too, as its kernel may end later.
     std::shared_ptr<std::byte> device;
+    std::string why;  // this rank, which writes, does not reach that
     // Otherwise: memory of the host.
     std::unique_ptr<gpu::RegisteredMemory> pinned;
   };
@@ -61,6 +64,8 @@ class GpuQueues {
   // Whether other GPUs read or write buffers of this rank, which may not be of any memory then (gpu::Place::peersReach).
   bool othersReadBuffers() const { return othersReadBuffers_; }
   bool othersWriteBuffers() const { return othersWriteBuffers_; }
+  // How memory was offered to other processes; kNothing: not yet.
+  gpu::MemoryName::By namedBy() const { return namedBy_; }
 
  private:
   template <typename Visit>
@@ -68,7 +73,7 @@ class GpuQueues {
   template <typename QueueSide>
   End& find(const QueueSide& side);
   std::shared_ptr<std::byte> newMemory(transport::DeviceQueue& offer, std::size_t bytes, Reach::By by);
-  std::shared_ptr<std::byte> offeredMemory(const transport::DeviceQueue& offer, const Reach& way) const;
+  gpu::NamedMemory offeredMemory(const transport::DeviceQueue& offer, const Reach& way) const;
   void offer(const transport::RecvEnd& side);
   void accept(const transport::SendEnd& side);
   template <typename QueueSide>
@@ -84,6 +89,7 @@ class GpuQueues {
   std::map<const void*, End> ends_;    // by SendEnd and RecvEnd
   std::set<const transport::Connection*> agreed_;
   bool othersReadBuffers_ = false, othersWriteBuffers_ = false;
+  gpu::MemoryName::By namedBy_ = gpu::MemoryName::By::kNothing;
 };
 
 }  // namespace xylem::comm

@@ -19,7 +19,7 @@ JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                         const Membership& member = request.membership;
                         if (member.gpuDriver == nullptr) return nullptr;
                         return std::make_unique<gpu::GpuContext>(*member.gpuDriver, bootstrap_->rank(),
-                                                                 member.device);
+                                                                 member.device, request.settings);
                       })),
       roster_(steps_.run(InitPart::kAllGathers, "gathering the ranks' descriptions",
                          [&] {

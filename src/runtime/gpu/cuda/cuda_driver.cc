@@ -28,32 +28,25 @@ namespace xylem::gpu {
 namespace {
 
 // Functions by the names that cuda.h gives them for this version of the API, such as cuMemAlloc_v2.
-#define XYLEM_CUDA_FUNCTIONS(ROW)                                                                         \
-  ROW(cuInit)                                                                                             \
-  ROW(cuDriverGetVersion)                                                                                 \
-  ROW(cuGetErrorString)                                                                                   \
-  ROW(cuDeviceGetCount)                                                                                   \
-  ROW(cuDeviceGet)                                                                                        \
-  ROW(cuDeviceGetName)                                                                                    \
-  ROW(cuDeviceTotalMem)                                                                                   \
-  ROW(cuDeviceGetUuid)                                                                                    \
-  ROW(cuDeviceGetPCIBusId)                                                                                \
-  ROW(cuDeviceGetAttribute)                                                                               \
-  ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent) ROW(cuCtxGetDevice) ROW(cuCtxPushCurrent)            \
-      ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree) ROW(cuMemHostAlloc) ROW(cuMemFreeHost)          \
-          ROW(cuMemHostRegister) ROW(cuMemHostUnregister) ROW(cuMemGetHandleForAddressRange)              \
-              ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx) ROW(cuStreamGetId)       \
-                  ROW(cuStreamCreate) ROW(cuStreamDestroy) ROW(cuStreamSynchronize) ROW(cuMemsetD8Async)  \
-                      ROW(cuMemGetAddressRange) ROW(cuIpcGetMemHandle) ROW(cuIpcOpenMemHandle)            \
-                          ROW(cuIpcCloseMemHandle) ROW(cuCtxSynchronize) ROW(cuDeviceCanAccessPeer)       \
-                              ROW(cuCtxEnablePeerAccess) ROW(cuThreadExchangeStreamCaptureMode)           \
-                                  ROW(cuUserObjectCreate) ROW(cuUserObjectRelease)                        \
-                                      ROW(cuGraphRetainUserObject) ROW(cuEventCreate) ROW(cuEventDestroy) \
-                                          ROW(cuEventRecord) ROW(cuStreamWaitEvent) ROW(cuEventQuery)     \
-                                              ROW(cuStreamWaitValue32) ROW(cuModuleLoadData)              \
-                                                  ROW(cuModuleGetFunction) ROW(cuLaunchHostFunc)          \
-                                                      ROW(cuLaunchKernel)                                 \
-                                                          ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+// clang-format off
+#define XYLEM_CUDA_FUNCTIONS(ROW) \
+  ROW(cuInit) ROW(cuDriverGetVersion) ROW(cuGetErrorString) ROW(cuDeviceGetCount) ROW(cuDeviceGet) \
+  ROW(cuDeviceGetName) ROW(cuDeviceTotalMem) ROW(cuDeviceGetUuid) ROW(cuDeviceGetPCIBusId) \
+  ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent) ROW(cuCtxGetDevice) \
+  ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree) ROW(cuMemHostAlloc) \
+  ROW(cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister) ROW(cuMemGetHandleForAddressRange) \
+  ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx) ROW(cuStreamGetId) \
+  ROW(cuStreamCreate) ROW(cuStreamDestroy) ROW(cuStreamSynchronize) ROW(cuMemsetD8Async) \
+  ROW(cuMemGetAddressRange) ROW(cuIpcGetMemHandle) ROW(cuIpcOpenMemHandle) ROW(cuIpcCloseMemHandle) \
+  ROW(cuCtxSynchronize) ROW(cuDeviceCanAccessPeer) ROW(cuCtxEnablePeerAccess) \
+  ROW(cuThreadExchangeStreamCaptureMode) ROW(cuUserObjectCreate) ROW(cuUserObjectRelease) \
+  ROW(cuGraphRetainUserObject) ROW(cuEventCreate) ROW(cuEventDestroy) ROW(cuEventRecord) \
+  ROW(cuStreamWaitEvent) ROW(cuEventQuery) ROW(cuStreamWaitValue32) ROW(cuModuleLoadData) \
+  ROW(cuModuleGetFunction) ROW(cuLaunchHostFunc) ROW(cuLaunchKernel) \
+  ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor) ROW(cuMemGetAllocationGranularity) ROW(cuMemCreate) \
+  ROW(cuMemRelease) ROW(cuMemAddressReserve) ROW(cuMemAddressFree) ROW(cuMemMap) ROW(cuMemUnmap) \
+  ROW(cuMemSetAccess) ROW(cuMemExportToShareableHandle) ROW(cuMemImportFromShareableHandle)
+// clang-format on
 
 // Newer headers name a later form of it, which older drivers do not have.
 using CaptureInfo = CUresult (*)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
@@ -208,6 +201,13 @@ Status facts(int number, DeviceFacts* facts) {
     return status;
   if (const Status status = attribute(&facts->exportsDmaBuf, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED))
     return status;
+  int mapped = 0, files = 0;
+  if (const Status status = attribute(&mapped, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED))
+    return status;
+  if (const Status status =
+          attribute(&files, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED))
+    return status;
+  facts->givesFiles = mapped != 0 && files != 0 ? 1 : 0;
   if (const Status status = enter(number)) return status;
   int perProcessor = 0;
   const Status status =
@@ -271,8 +271,8 @@ CUdeviceptr allocationOf(const void* memory) {
   std::size_t bytes = 0;
   return cuda.cuMemGetAddressRange(&base, &bytes, address(memory)) == CUDA_SUCCESS ? base : address(memory);
 }
-static_assert(sizeof(CUipcMemHandle) == sizeof(MemoryHandle::bytes));
-Status exportMemory(void* memory, MemoryHandle* handle) {
+static_assert(sizeof(CUipcMemHandle) == sizeof(IpcHandle::bytes));
+Status exportMemory(void* memory, IpcHandle* handle) {
   CUipcMemHandle made{};
   const CUdeviceptr base = allocationOf(memory);
   const Status status = cuda.cuIpcGetMemHandle(&made, base);
@@ -280,12 +280,134 @@ Status exportMemory(void* memory, MemoryHandle* handle) {
   handle->offset = address(memory) - base;
   return status;
 }
-Status importMemory(const MemoryHandle* handle, void** memory) {
+Status importMemory(const IpcHandle* handle, void** memory) {
   CUipcMemHandle made{};
   std::memcpy(&made, handle->bytes, sizeof made);
   CUdeviceptr opened = 0;
   const Status status = cuda.cuIpcOpenMemHandle(&opened, made, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
   *memory = reinterpret_cast<void*>(opened + handle->offset);
+  return status;
+}
+
+// Memory of the cuMem functions that this process has mapped: its own, and that of others.
+struct Mapping {
+  CUmemGenericAllocationHandle allocation;
+  std::size_t bytes;
+};
+struct Mappings {
+  std::mutex mutex;
+  std::map<CUdeviceptr, Mapping> all;
+};
+Mappings& mappings() {
+  static Mappings* const known = new Mappings;  // as devices()
+  return *known;
+}
+
+CUmemLocation placeOf(int device) {
+  CUmemLocation place{};
+  place.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  place.id = device;
+  return place;
+}
+
+// The device, and those that reach its memory.
+Status reachedFrom(int device, std::vector<CUmemAccessDesc>& accesses) {
+  int count = 0;
+  CUdevice owner = 0;
+  if (const Status status = cuda.cuDeviceGetCount(&count)) return status;
+  if (const Status status = cuda.cuDeviceGet(&owner, device)) return status;
+  for (int number = 0; number < count; ++number) {
+    CUdevice other = 0;
+    int can = number == device ? 1 : 0;
+    if (const Status status = cuda.cuDeviceGet(&other, number)) return status;
+    if (can == 0)
+      if (const Status status = cuda.cuDeviceCanAccessPeer(&can, other, owner)) return status;
+    if (can != 0) accesses.push_back({placeOf(number), CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
+  }
+  return kDone;
+}
+
+// Gives the allocation an address, and takes it over; also after an error.
+Status mapAllocation(const Mapping& mapping, const std::vector<CUmemAccessDesc>& accesses, void** memory) {
+  CUdeviceptr begin = 0;
+  Status status = cuda.cuMemAddressReserve(&begin, mapping.bytes, 0, 0, 0);
+  if (status == kDone) {
+    status = cuda.cuMemMap(begin, mapping.bytes, 0, mapping.allocation, 0);
+    if (status == kDone) {
+      status = cuda.cuMemSetAccess(begin, mapping.bytes, accesses.data(), accesses.size());
+      if (status != kDone) cuda.cuMemUnmap(begin, mapping.bytes);
+    }
+    if (status != kDone) cuda.cuMemAddressFree(begin, mapping.bytes);
+  }
+  if (status != kDone) {
+    cuda.cuMemRelease(mapping.allocation);
+    return status;
+  }
+  Mappings& known = mappings();
+  const std::lock_guard lock(known.mutex);
+  known.all[begin] = mapping;
+  *memory = reinterpret_cast<void*>(begin);
+  return kDone;
+}
+
+Status allocateFile(void** memory, std::size_t* bytes) {
+  int device = 0, cards = 0;
+  if (const Status status = cuda.cuCtxGetDevice(&device)) return status;
+  if (const Status status = cuda.cuDeviceGetAttribute(
+          &cards, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, device))
+    return status;
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  properties.location = placeOf(device);
+  properties.allocFlags.gpuDirectRDMACapable = cards != 0 ? 1 : 0;
+  std::size_t whole = 0;
+  if (const Status status =
+          cuda.cuMemGetAllocationGranularity(&whole, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
+    return status;
+  std::vector<CUmemAccessDesc> accesses;
+  if (const Status status = reachedFrom(device, accesses)) return status;
+  *bytes = (*bytes + whole - 1) / whole * whole;
+  Mapping made{0, *bytes};
+  if (const Status status = cuda.cuMemCreate(&made.allocation, made.bytes, &properties, 0)) return status;
+  return mapAllocation(made, accesses, memory);
+}
+
+Status openFile(void* memory, int* descriptor) {
+  Mappings& known = mappings();
+  const std::lock_guard lock(known.mutex);
+  const auto found = known.all.find(address(memory));
+  if (found == known.all.end()) return CUDA_ERROR_INVALID_VALUE;
+  return cuda.cuMemExportToShareableHandle(descriptor, found->second.allocation,
+                                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+}
+
+Status mapFile(int descriptor, std::size_t bytes, void** memory) {
+  int device = 0;
+  if (const Status status = cuda.cuCtxGetDevice(&device)) return status;
+  Mapping theirs{0, bytes};
+  // The driver has the descriptor itself where it takes the address of a handle from other systems.
+  void* const file = reinterpret_cast<void*>(static_cast<std::uintptr_t>(descriptor));
+  if (const Status status = cuda.cuMemImportFromShareableHandle(&theirs.allocation, file,
+                                                                CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+    return status;
+  return mapAllocation(theirs, {{placeOf(device), CU_MEM_ACCESS_FLAGS_PROT_READWRITE}}, memory);
+}
+
+Status releaseFile(void* memory) {
+  Mappings& known = mappings();
+  Mapping mapping{};
+  {
+    const std::lock_guard lock(known.mutex);
+    const auto found = known.all.find(address(memory));
+    if (found == known.all.end()) return CUDA_ERROR_INVALID_VALUE;
+    mapping = found->second;
+    known.all.erase(found);
+  }
+  Status status = cuda.cuMemUnmap(address(memory), mapping.bytes);
+  for (const Status next : {Status{cuda.cuMemRelease(mapping.allocation)},
+                            Status{cuda.cuMemAddressFree(address(memory), mapping.bytes)}})
+    if (status == kDone) status = next;
   return status;
 }
 
@@ -395,6 +517,10 @@ DriverTable makeTable() {
   table.closeMemory = [](void* allocation) -> Status {
     return cuda.cuIpcCloseMemHandle(address(allocation));
   };
+  table.allocateFile = allocateFile;
+  table.openFile = openFile;
+  table.mapFile = mapFile;
+  table.releaseFile = releaseFile;
   table.exportDmaBuf = exportDmaBuf;
   table.lookUp = lookUp;
   table.copy = [](void* to, const void* from, std::size_t bytes, void* stream) -> Status {

@@ -14,11 +14,11 @@ namespace xylem::transport {
 
 // By which another rank of the host reaches such memory with its own GPU.
 struct DeviceHandle {
-  std::uint64_t process = 0;           // a number of the process that has the memory
-  std::uint64_t address = 0;           // in that process, of the allocation
-  std::uint64_t offset = 0;            // of the memory, in the allocation
-  std::int32_t device = -1;            // in that process
-  std::array<std::byte, 72> driver{};  // for other processes
+  std::uint64_t process = 0;         // a number of the process that has the memory
+  std::uint64_t address = 0;         // in that process, of the allocation
+  std::uint64_t offset = 0;          // of the memory, in the allocation
+  std::int32_t device = -1;          // in that process
+  std::array<std::byte, 80> name{};  // for other processes (gpu::MemoryName)
 };
 
 class DeviceMemory {

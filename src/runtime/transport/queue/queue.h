@@ -58,7 +58,7 @@ static_assert(sizeof(StepNote) == 16);
 // Between GPUs of one host a queue may be in the memory of the reader's GPU instead (comm/issue/gpu_queues.h). Ranks agree on that
 // here when they join or connect.
 struct DeviceQueue {
-  std::byte handle[72];  // by which other processes reach it, with `offered`
+  std::byte name[80];  // by which other processes reach it (gpu::MemoryName), with `offered`
   static constexpr std::uint64_t kNothing = 1;
   static constexpr std::uint32_t kAccepted = 1, kRefused = 2;
   std::atomic<std::uint64_t>

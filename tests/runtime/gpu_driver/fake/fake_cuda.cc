@@ -2,6 +2,10 @@
 
 #include "runtime/gpu_driver/fake/fake_cuda.h"
 
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -61,9 +65,10 @@ CUresult cuDeviceGetPCIBusId(char* id, int bytes, CUdevice device) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
-  *value = which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     ? FakeCuda::kProcessors
-           : which == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS ? 0
-                                                                 : 1;
+  *value = which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT                          ? FakeCuda::kProcessors
+           : which == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS                      ? 0
+           : which == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED ? fake.makesFiles
+                                                                                      : 1;
   return CUDA_SUCCESS;
 }
 
@@ -138,6 +143,74 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr* opened, CUipcMemHandle handle, unsigned
   return std::memcpy(opened, &handle, sizeof *opened), CUDA_SUCCESS;
 }
 CUresult cuIpcCloseMemHandle(CUdeviceptr memory) { return fake.closed.push_back(memory), CUDA_SUCCESS; }
+
+// An allocation is an anonymous file, and its handle the descriptor of that.
+CUresult cuMemGetAllocationGranularity(std::size_t* bytes, const CUmemAllocationProp*,
+                                       CUmemAllocationGranularity_flags) {
+  return *bytes = FakeCuda::kWhole, CUDA_SUCCESS;
+}
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
+                     const CUmemAllocationProp* properties, unsigned long long) {
+  const int file = memfd_create("fake-cuMemCreate", MFD_CLOEXEC);
+  if (bytes % FakeCuda::kWhole != 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  *handle = static_cast<CUmemGenericAllocationHandle>(file);
+  fake.allocations[*handle] = bytes;
+  fake.properties = *properties;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+  if (fake.allocations.erase(handle) == 0) return CUDA_ERROR_INVALID_VALUE;
+  return close(static_cast<int>(handle)), CUDA_SUCCESS;
+}
+CUresult cuMemAddressReserve(CUdeviceptr* begin, std::size_t bytes, std::size_t, CUdeviceptr,
+                             unsigned long long) {
+  void* const reserved = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  *begin = reinterpret_cast<CUdeviceptr>(reserved);
+  return fake.reserved[*begin] = bytes, CUDA_SUCCESS;
+}
+CUresult cuMemAddressFree(CUdeviceptr begin, std::size_t bytes) {
+  if (fake.reserved.count(begin) == 0 || fake.reserved[begin] != bytes) return CUDA_ERROR_INVALID_VALUE;
+  fake.reserved.erase(begin);
+  return munmap(pointerTo(begin), bytes), CUDA_SUCCESS;
+}
+// No device reaches it yet.
+CUresult cuMemMap(CUdeviceptr begin, std::size_t bytes, std::size_t offset,
+                  CUmemGenericAllocationHandle handle, unsigned long long) {
+  if (offset != 0 || fake.reserved.count(begin) == 0 || bytes > fake.allocations[handle])
+    return CUDA_ERROR_INVALID_VALUE;
+  mmap(pointerTo(begin), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, static_cast<int>(handle), 0);
+  return fake.reachedBy[begin] = {}, CUDA_SUCCESS;
+}
+CUresult cuMemUnmap(CUdeviceptr begin, std::size_t bytes) {
+  if (fake.reachedBy.erase(begin) == 0) return CUDA_ERROR_INVALID_VALUE;
+  mmap(pointerTo(begin), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemSetAccess(CUdeviceptr begin, std::size_t bytes, const CUmemAccessDesc* accesses,
+                        std::size_t count) {
+  if (fake.accessStatus != CUDA_SUCCESS) return fake.accessStatus;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (accesses[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
+    fake.reachedBy[begin].push_back(accesses[i].location.id);
+  }
+  return mprotect(pointerTo(begin), bytes, PROT_READ | PROT_WRITE), CUDA_SUCCESS;
+}
+CUresult cuMemExportToShareableHandle(void* descriptor, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long) {
+  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || fake.allocations.count(handle) == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  return *static_cast<int*>(descriptor) = dup(static_cast<int>(handle)), CUDA_SUCCESS;
+}
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* descriptor,
+                                        CUmemAllocationHandleType) {
+  const int file = dup(static_cast<int>(reinterpret_cast<std::uintptr_t>(descriptor)));
+  struct stat found {};
+  if (fstat(file, &found) != 0) return CUDA_ERROR_INVALID_VALUE;
+  *handle = static_cast<CUmemGenericAllocationHandle>(file);
+  return fake.allocations[*handle] = static_cast<std::size_t>(found.st_size), CUDA_SUCCESS;
+}
+
 CUresult cuDeviceCanAccessPeer(int* can, CUdevice, CUdevice) {
   return *can = fake.canReachPeers, CUDA_SUCCESS;
 }

@@ -15,10 +15,12 @@ namespace xylem::testing {
 
 struct FakeCuda {
   static constexpr int kDevices = 2, kProcessors = 132, kBlocksEach = 2;
+  static constexpr std::size_t kWhole = std::size_t{2} << 20;  // allocations are multiples of it
 
   // Its answers:
   CUresult initStatus = CUDA_SUCCESS, retainStatus = CUDA_SUCCESS;
-  int canReachPeers = 1;
+  CUresult accessStatus = CUDA_SUCCESS;  // of cuMemSetAccess
+  int canReachPeers = 1, makesFiles = 1;
   CUstreamCaptureStatus captureStatus = CU_STREAM_CAPTURE_STATUS_NONE;
   struct Attributes {
     int type = 0, device = -1, managed = 0, legacy = 0;
@@ -31,6 +33,11 @@ struct FakeCuda {
   std::string kernelName;
   std::map<CUdeviceptr, std::size_t> memory;
   std::vector<CUdeviceptr> closed;  // of other processes
+  // Memory of the cuMem functions: allocations and addresses that were not given back, and the devices that reach an address.
+  std::map<CUmemGenericAllocationHandle, std::size_t> allocations;
+  CUmemAllocationProp properties{};  // of the last one that was made
+  std::map<CUdeviceptr, std::size_t> reserved;
+  std::map<CUdeviceptr, std::vector<int>> reachedBy;
   struct Launch {
     unsigned blocks = 0, threads = 0;
     const void* begin = nullptr;

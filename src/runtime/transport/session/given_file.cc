@@ -1,0 +1,165 @@
+#include "runtime/transport/session/given_file.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "runtime/transport/session/unix_socket.h"
+
+namespace xylem::transport {
+namespace {
+
+// A process that has connected says within this time which file it wants.
+constexpr std::chrono::seconds kAsksWithin{5};
+// Further processes wait in the kernel.
+constexpr std::size_t kMostAsking = 64;
+constexpr std::chrono::milliseconds kPause{100};
+constexpr std::chrono::milliseconds kRetry{5};
+
+pollfd readable(int fd) { return {fd, POLLIN, 0}; }
+
+}  // namespace
+
+// The question is the number of a file; the answer is the same number, with the descriptor if there is such a file.
+class GivenFile::Giver {
+ public:
+  Giver() : stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (!stop_) throw Error(ResultCode::kSystemError, "cannot make an eventfd: {}", errnoText(errno));
+    thread_ = std::thread([this] { serve(); });
+    pthread_setname_np(thread_.native_handle(), "xylem-files");
+  }
+  ~Giver() {
+    if (process_ != getpid()) {
+      thread_.detach();
+      return;
+    }
+    eventfd_write(stop_.get(), 1);
+    thread_.join();
+  }
+  Giver(const Giver&) = delete;
+  Giver& operator=(const Giver&) = delete;
+
+  static std::shared_ptr<Giver> ofThisProcess() {
+    static std::mutex mutex;
+    static std::weak_ptr<Giver> current;
+    const std::lock_guard lock(mutex);
+    std::shared_ptr<Giver> giver = current.lock();
+    // A child of fork has its parent's memory, but not its threads.
+    if (!giver || giver->process_ != getpid()) current = giver = std::make_shared<Giver>();
+    return giver;
+  }
+
+  const LocalName& socket() const { return listener_.name(); }
+  std::uint64_t add(Open open) {
+    const std::lock_guard lock(mutex_);
+    files_[++numbers_] = std::move(open);
+    return numbers_;
+  }
+  void remove(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    files_.erase(number);
+  }
+
+ private:
+  struct Asking {
+    FileDescriptor socket;
+    Deadline until;
+  };
+
+  void serve() {
+    std::vector<Asking> asking;
+    std::vector<pollfd> fds;
+    bool accepts = true;
+    for (;;) {
+      fds.assign({readable(stop_.get()), readable(accepts ? listener_.fd() : -1)});
+      int wait = accepts ? -1 : static_cast<int>(kPause.count());
+      for (const Asking& one : asking) {
+        fds.push_back(readable(one.socket.get()));
+        const int left = one.until.pollMilliseconds();
+        wait = wait < 0 ? left : std::min(wait, left);
+      }
+      poll(fds.data(), fds.size(), wait);
+      if (fds[0].revents != 0) return;
+      std::erase_if(asking,
+                    [this](const Asking& one) { return answer(one.socket.get()) || one.until.passed(); });
+      accepts = acceptAll(asking);
+    }
+  }
+
+  // Returns false if connections may be left that the process cannot take now: too many are open, or too many files.
+  bool acceptAll(std::vector<Asking>& asking) const {
+    using Kind = sockets::AcceptResult::Kind;
+    while (asking.size() < kMostAsking) {
+      sockets::AcceptResult accepted = listener_.accept();
+      if (accepted.kind == Kind::kConnection)
+        asking.push_back({std::move(accepted.socket), Deadline::after(kAsksWithin)});
+      else if (accepted.kind != Kind::kRefused)
+        return accepted.kind == Kind::kNone;
+    }
+    return false;
+  }
+
+  // Returns false as long as the process has not asked.
+  bool answer(int socket) {
+    std::uint64_t number = 0;
+    const std::optional<ReceivedMessage> question = receiveMessage(socket, &number, sizeof number);
+    if (!question) return false;
+    if (question->bytes != sizeof number) return true;
+    const FileDescriptor file = open(number);
+    sendMessage(socket, &number, sizeof number, file.get());
+    return true;
+  }
+  FileDescriptor open(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    const auto found = files_.find(number);
+    try {
+      return found == files_.end() ? FileDescriptor() : found->second();
+    } catch (const std::exception&) {
+      return {};
+    }
+  }
+
+  const int process_ = getpid();
+  const LocalListener listener_;
+  const FileDescriptor stop_;
+  std::mutex mutex_;  // guards the members below; held while a file is opened
+  std::map<std::uint64_t, Open> files_;
+  std::uint64_t numbers_ = 0;
+  std::thread thread_;
+};
+
+GivenFile::GivenFile(Open open) : giver_(Giver::ofThisProcess()), number_(giver_->add(std::move(open))) {}
+GivenFile::~GivenFile() { giver_->remove(number_); }
+FileName GivenFile::name() const { return {giver_->socket(), number_}; }
+
+FileDescriptor takeFile(const FileName& name, const Deadline& deadline) {
+  FileDescriptor socket = connectLocal(name.socket);
+  while (!socket && !deadline.passed()) {
+    std::this_thread::sleep_for(kRetry);
+    socket = connectLocal(name.socket);
+  }
+  if (socket && sendMessage(socket.get(), &name.number, sizeof name.number) == SendOutcome::kSent)
+    while (!deadline.passed()) {
+      pollfd answered = readable(socket.get());
+      if (poll(&answered, 1, deadline.pollMilliseconds()) <= 0) continue;
+      std::uint64_t number = 0;
+      std::optional<ReceivedMessage> answer = receiveMessage(socket.get(), &number, sizeof number);
+      if (!answer) continue;
+      if (answer->bytes == sizeof number && number == name.number && answer->fd) return std::move(answer->fd);
+      throw Error(ResultCode::kRemoteError, "{}",
+                  answer->bytes == 0 ? "the other process is gone" : "the other process gives no such file");
+    }
+  throw Error(ResultCode::kRemoteError, "the other process does not answer");
+}
+
+}  // namespace xylem::transport

@@ -1,0 +1,46 @@
+#pragma once
+// Files of this process for other processes of the host and the user, which know their names. A thread of the process answers those that
+// ask; it exists while there are such files.
+//
+//   const GivenFile given([&] { return FileDescriptor(...); });       // opens the file for each process that asks
+//   share(given.name());
+//   FileDescriptor same = takeFile(name, Deadline::after(10s));       // in another process
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "core/deadline.h"
+#include "core/file_descriptor.h"
+#include "runtime/transport/peer.h"
+
+namespace xylem::transport {
+
+struct FileName {
+  LocalName socket{};  // of the process; random, so a process that knows it got it from a rank of the job
+  std::uint64_t number = 0;
+};
+
+class GivenFile {
+ public:
+  // Called in the thread of the process that answers. An empty descriptor, or an exception: there is none.
+  using Open = std::function<FileDescriptor()>;
+  // Throws Error (ncclSystemError) if the process cannot listen.
+  explicit GivenFile(Open open);
+  // Once it has returned, `open` is not called any more.
+  ~GivenFile();
+  GivenFile(const GivenFile&) = delete;
+  GivenFile& operator=(const GivenFile&) = delete;
+
+  FileName name() const;
+
+ private:
+  class Giver;
+  std::shared_ptr<Giver> giver_;
+  std::uint64_t number_;
+};
+
+// Throws Error (ncclRemoteError, ncclSystemError) if the process is gone, gives no such file, or has not answered in time.
+FileDescriptor takeFile(const FileName& name, const Deadline& deadline);
+
+}  // namespace xylem::transport

@@ -1,0 +1,118 @@
+// Files that a process gives to others by name.
+
+#include "runtime/transport/session/given_file.h"
+
+#include <gmock/gmock.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "runtime/transport/session/unix_socket.h"
+
+namespace xylem::transport {
+namespace {
+
+using ::testing::HasSubstr;
+
+Deadline inTime() { return Deadline::after(std::chrono::seconds(20)); }
+
+FileDescriptor fileWith(const std::string& text) {
+  FileDescriptor file(memfd_create("given", MFD_CLOEXEC));
+  EXPECT_EQ(pwrite(file.get(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+  return file;
+}
+std::string textOf(const FileDescriptor& file) {
+  char text[64];
+  const ssize_t bytes = pread(file.get(), text, sizeof text, 0);
+  return {text, bytes < 0 ? 0 : static_cast<std::size_t>(bytes)};
+}
+
+std::string whyNot(const FileName& name, const Deadline& deadline = inTime()) {
+  try {
+    takeFile(name, deadline);
+    return "it was given";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(GivenFile, IsTheOneOfTheName) {
+  const GivenFile first([] { return fileWith("first"); }), second([] { return fileWith("second"); });
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(textOf(takeFile(second.name(), inTime())), "second");
+    EXPECT_EQ(textOf(takeFile(first.name(), inTime())), "first");
+  }
+}
+
+TEST(GivenFile, ReachesAnotherProcess) {
+  const GivenFile given([] { return fileWith("for a child"); });
+  const FileName name = given.name();
+  const pid_t child = fork();
+  if (child == 0) _exit(textOf(takeFile(name, inTime())) == "for a child" ? 0 : 1);
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(GivenFile, IsOpenedForManyAtOnce) {
+  std::atomic<int> opened{0};
+  const GivenFile given([&] { return ++opened, fileWith("same"); });
+  std::vector<std::thread> takers;
+  for (int i = 0; i < 8; ++i)
+    takers.emplace_back([&] {
+      for (int turn = 0; turn < 50; ++turn) EXPECT_EQ(textOf(takeFile(given.name(), inTime())), "same");
+    });
+  for (std::thread& taker : takers) taker.join();
+  EXPECT_EQ(opened, 8 * 50);
+}
+
+TEST(GivenFile, SaysWhyThereIsNone) {
+  FileName gone;
+  {
+    const GivenFile given([] { return FileDescriptor(); });
+    const GivenFile throwing([]() -> FileDescriptor { throw std::runtime_error("no"); });
+    FileName other = given.name();
+    other.number += 100;
+    for (const FileName& name : {given.name(), throwing.name(), other})
+      EXPECT_EQ(whyNot(name), "the other process gives no such file");
+    gone = given.name();
+  }
+  EXPECT_THAT(whyNot(gone), HasSubstr("no process listens"));
+  const GivenFile later([] { return fileWith("later"); });
+  EXPECT_THAT(whyNot(gone), HasSubstr("no process listens")) << "the name is another one now";
+
+  // A process that listens, and does not answer.
+  const LocalListener silent;
+  EXPECT_EQ(whyNot({silent.name(), 1}, Deadline::after(std::chrono::milliseconds(50))),
+            "the other process does not answer");
+}
+
+// Processes that send something else, or nothing, do not keep it from answering others.
+TEST(GivenFile, AnswersBesideProcessesThatAskForNothing) {
+  const GivenFile given([] { return fileWith("still there"); });
+  std::mt19937 random(7);
+  std::vector<FileDescriptor> others;
+  for (int i = 0; i < 40; ++i) {
+    FileDescriptor socket = connectLocal(given.name().socket);
+    ASSERT_TRUE(socket);
+    std::vector<std::byte> message(random() % 40 + 1);
+    for (std::byte& byte : message) byte = static_cast<std::byte>(random());
+    if (i % 4 != 0)
+      EXPECT_EQ(sendMessage(socket.get(), message.data(), message.size(), i % 8 == 1 ? 0 : -1),
+                SendOutcome::kSent);
+    if (i % 3 != 0) others.push_back(std::move(socket));
+  }
+  EXPECT_EQ(textOf(takeFile(given.name(), inTime())), "still there");
+}
+
+}  // namespace
+}  // namespace xylem::transport
