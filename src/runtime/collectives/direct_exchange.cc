@@ -51,7 +51,7 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
       shared_(shared),
       now_(std::move(now)),
       readable_(allCanRead(meeting_)),
-      staged_(choices.piece),
+      staged_(choices.piece, choices.mostInAreas()),
       mapped_(choices.streamExchange, shared_),
       reading_(shared_) {
   if (choices_.adapt == 0) return;
@@ -144,6 +144,7 @@ bool DirectExchange::startBatch(std::span<const DirectWork> works) {
 // and then instead. Where data may be read, each operation tries to map first, as it has to say where buffers are
 // anyway.
 DirectExchange::Way DirectExchange::chooseWay() {
+  adapts_ = adapts_ && !unreadable_;  // there is one way
   counts_ = adapts_ && meeting_.rank() == teller_;
   if (alwaysStaged_) return Way::kStaged;
   mayRead_ = suitsRead_ &&

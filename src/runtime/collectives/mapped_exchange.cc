@@ -65,7 +65,8 @@ bool MappedExchange::start(const DirectWork& work, Meeting& meeting, const Buffe
     begin_ = share.begin;
     end_ = share.end;
   }
-  streaming_ = (inputBytes(work, ranks) + outputBytes(work, ranks)) * ranks > streamsFrom_;
+  const std::size_t bytes = (inputBytes(work, ranks) + outputBytes(work, ranks)) * ranks;
+  streaming_ = bytes > streamsFrom_ && !(reduces(work.function) && writesWhatItReads(inputs_, outputs_));
   return true;
 }
 
@@ -88,6 +89,12 @@ void MappedExchange::findBuffers(Meeting& meeting) {
                : meeting.memoryOf(rank).at(descriptor.buffers.output, outputBytes(work_, ranks)));
     factors_[static_cast<std::size_t>(rank)] = factorOf(work_, descriptor);
   }
+}
+
+bool writesWhatItReads(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
+  return std::ranges::any_of(outputs, [inputs](const std::byte* output) {
+    return std::ranges::find(inputs, output) != inputs.end();
+  });
 }
 
 bool MappedExchange::piece() {

@@ -36,9 +36,14 @@ class BufferReach {
   const bool oneProcess_;
 };
 
+// Whether some output begins where an input does. A line that was just read is in the cache: to write it past the cache takes it out first,
+// which costs up to six times as much.
+bool writesWhatItReads(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
+
 class MappedExchange {
  public:
-  // `streamsFrom`: results are written past the caches if the buffers of all ranks together have more bytes. `shared` stays.
+  // `streamsFrom`: results are written past the caches if the buffers of all ranks together have more bytes, and none is input and
+  // output. `shared` stays.
   MappedExchange(std::size_t streamsFrom, const SharedWork& shared)
       : streamsFrom_(streamsFrom), shared_(shared) {}
 

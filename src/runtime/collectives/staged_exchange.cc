@@ -37,7 +37,7 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
       oneWay ? std::min(mostStaged_, std::clamp(block / 4, leastPiece(block), kMostAtOnce)) : mostStaged_;
   maxPiece_ = work.count;
   if (block * blocks_ > most) maxPiece_ = most / blocks_ / kLine * kLine / work.reduction.elementBytes;
-  staging_ = transport::stagingFor(bytes(maxPiece_) * blocks_, oneWay);
+  staging_ = transport::stagingFor(bytes(maxPiece_) * blocks_, oneWay, mostInAreas_);
   // A Broadcast has descriptors of its root alone. The root of a Reduce keeps its data to itself.
   posts_ = work.function != Function::kBroadcast || isRoot;
   writes_ = work.function != Function::kReduce || !isRoot || shares_;

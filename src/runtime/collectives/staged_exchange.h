@@ -58,8 +58,9 @@ constexpr bool isFasterStaged(Function function, std::size_t bytes, int ranks, b
 
 class StagedExchange {
  public:
-  // `mostStaged`: the most that a rank stages at once, in bytes; the same on all ranks.
-  explicit StagedExchange(std::size_t mostStaged) : mostStaged_(mostStaged) {}
+  // The most that a rank stages at once, in bytes, and the most of it that is in areas, not in the ring; the same on all ranks.
+  StagedExchange(std::size_t mostStaged, std::size_t mostInAreas)
+      : mostStaged_(mostStaged), mostInAreas_(mostInAreas) {}
 
   // `work` stays until the end.
   void start(const DirectWork& work, int rank, int ranks);
@@ -123,7 +124,7 @@ class StagedExchange {
   const std::byte* stagedBy(int rank) const { return staged_[static_cast<std::size_t>(rank)]; }
   RankShare pieceShare(int rank) const;
 
-  const std::size_t mostStaged_;
+  const std::size_t mostStaged_, mostInAreas_;
   const DirectWork* work_ = nullptr;
   int rank_ = 0, ranks_ = 1;
   bool shares_ = false;       // each rank reduces its share

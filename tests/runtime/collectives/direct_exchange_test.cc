@@ -14,6 +14,7 @@
 #include "fuzz/mailbox_input.h"
 #include "fuzz/replay.h"
 #include "runtime/collectives/exchange_job.h"
+#include "runtime/collectives/mapped_exchange.h"
 #include "runtime/collectives/staged_exchange.h"
 
 namespace xylem::collectives {
@@ -80,6 +81,17 @@ TEST_P(DirectExchangeOf, OversubscribedRanksStageMoreThanRanksWithACoreEach) {
     for (const auto& data : buffers)
       for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(data[i], sumAt(job.ranks(), i));
   }
+}
+
+TEST(MappedExchange, KnowsOutputsThatAreInputs) {
+  std::byte memory[4];
+  const std::vector<const std::byte*> inputs{&memory[0], &memory[1]};
+  const std::vector<std::byte*> apart{&memory[2], &memory[3]}, same{&memory[0], &memory[1]},
+      oneIs{&memory[2], &memory[1]}, none;
+  EXPECT_FALSE(writesWhatItReads(inputs, apart));
+  EXPECT_TRUE(writesWhatItReads(inputs, same));
+  EXPECT_TRUE(writesWhatItReads(inputs, oneIs));
+  EXPECT_FALSE(writesWhatItReads(inputs, none));
 }
 
 TEST_P(DirectExchangeOf, ARootRunsAheadOnlyAsFarAsThereAreSlots) {

@@ -62,6 +62,18 @@ TEST(CopyChoices, ManyRanksGoThroughAsMuchStagingMemoryAsTwo) {
   }
 }
 
+TEST(CopyChoices, DataGoesRoundTheRingFromLessOnWhereGoingFarIsFaster) {
+  CopyChoices choices;
+  EXPECT_EQ(stagingFor(4096, false, choices.mostInAreas()), StagingKind::kSmall);
+  EXPECT_EQ(stagingFor(4096, true, choices.mostInAreas()), StagingKind::kMany);
+  EXPECT_EQ(stagingFor(4097, false, choices.mostInAreas()), StagingKind::kRing);
+  choices.cycle = 2 * kLeastCycle;
+  EXPECT_EQ(stagingFor(2048, false, choices.mostInAreas()), StagingKind::kSmall);
+  for (const bool oneWay : {false, true})
+    EXPECT_EQ(stagingFor(2049, oneWay, choices.mostInAreas()), StagingKind::kRing);
+  EXPECT_EQ(stagingFor(1024, true, choices.mostInAreas()), StagingKind::kLittle);
+}
+
 TEST(CopyChoices, TextHasAllFields) {
   CopyChoices choices = CopyChoices::fromText("read_from=100,read_up_to=2000 piece=8192,, staged=64");
   EXPECT_EQ(choices, CopyChoices::fromText(choices.text()));
@@ -69,8 +81,8 @@ TEST(CopyChoices, TextHasAllFields) {
   EXPECT_EQ(choices.streamMessage, CopyChoices().streamMessage);
   EXPECT_TRUE(choices.reads(100) && choices.reads(1999));
   EXPECT_FALSE(choices.reads(99) || choices.reads(2000) || CopyChoices().reads(0));
-  for (const char* wrong :
-       {"size=1", "piece", "piece=", "piece=-1", "piece=4095", "piece=300000", "cycle=786431", "staged=8k", "=1"})
+  for (const char* wrong : {"size=1", "piece", "piece=", "piece=-1", "piece=4095", "piece=300000",
+                            "cycle=786431", "staged=8k", "=1"})
     EXPECT_THROW(CopyChoices::fromText(wrong), Error) << wrong;
   try {
     CopyChoices::fromText("pieces=1");

@@ -111,8 +111,12 @@ void LocalPeerMemory::read(const StepNote& note, std::byte* out) {
 }
 
 void LocalPeerMemory::throwUnreachable(const char* what, std::size_t bytes, int error) const {
+  // EFAULT: memory that the kernel does not hand out, as that of a device. EPERM: the process has changed its user, or what it allows.
   throw Error(ResultCode::kRemoteError, "cannot {} {} bytes of the memory of rank {}: {}", what, bytes,
-              session_.peer(), error == ESRCH ? "its process has ended" : errnoText(error));
+              session_.peer(),
+              error == ESRCH
+                  ? "its process has ended"
+                  : errnoText(error) + "; with XYLEM_CMA_BYTES=0 data goes through shared memory instead");
 }
 
 }  // namespace xylem::transport

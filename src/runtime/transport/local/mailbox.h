@@ -44,12 +44,15 @@ constexpr std::size_t kMostStaged = std::size_t{256} << 10;
 constexpr std::size_t kLeastCycle = 3 * kMostStaged;
 constexpr std::size_t kStagingRingBytes = std::size_t{4} << 20;
 enum class StagingKind { kInline, kSmall, kLittle, kMany, kRing };
-// Where this many bytes of an operation are staged, at most kMostStaged. All ranks have to come to the same.
-constexpr StagingKind stagingFor(std::size_t bytes, bool oneWay = false) {
+// Where this many bytes of an operation are staged, at most kMostStaged; those of more than `most` in the ring. All ranks have to come to
+// the same.
+constexpr StagingKind stagingFor(std::size_t bytes, bool oneWay = false,
+                                 std::size_t most = kSmallStagingBytes) {
   if (bytes <= kInlineBytes) return StagingKind::kInline;
+  if (bytes > most) return StagingKind::kRing;
   if (oneWay && bytes <= kLittleStagingBytes) return StagingKind::kLittle;
-  if (oneWay && bytes <= kManyStagingBytes) return StagingKind::kMany;
-  return bytes <= kSmallStagingBytes ? StagingKind::kSmall : StagingKind::kRing;
+  if (oneWay) return StagingKind::kMany;
+  return StagingKind::kSmall;
 }
 // How many operations whose data is staged there can be under way; in the ring there may be space for fewer.
 constexpr std::size_t areasOf(StagingKind staging) {
