@@ -1,5 +1,7 @@
 #include "runtime/collectives/calibration.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,58 +45,67 @@ constexpr std::array kStreamedMessages = {4 * kMiB, 8 * kMiB, 16 * kMiB, 32 * kM
 // Bytes of all buffers of an exchange.
 constexpr std::array kStreamedExchanges = {8 * kMiB, 16 * kMiB, 32 * kMiB, 64 * kMiB, 128 * kMiB};
 
+struct OutOfTime {};
+
 // Two threads that do something at the same time, each on its core: the caller, which is side 0, and another one.
 class TwoSides {
  public:
-  explicit TwoSides(const device::CorePair& cores)
-      : here_(cores.first), thread_([this, core = cores.second] { serve(core); }) {
+  // Throws Error (ncclSystemError) if one of them may not run there.
+  TwoSides(const device::CorePair& cores, Clock::time_point end)
+      : end_(end), here_(cores.first), thread_([this, core = cores.second] { serve(core); }) {
     try {
-      time([](int) {});  // throws if the other side is not on its core
+      time([](int) {});
     } catch (...) {
-      thread_.join();
+      finish();
       throw;
     }
   }
-  ~TwoSides() {
-    end();
-    thread_.join();
-  }
+  ~TwoSides() { finish(); }
   TwoSides(const TwoSides&) = delete;
   TwoSides& operator=(const TwoSides&) = delete;
 
-  // Runs `work(side)` on both sides; returns the microseconds until both are done.
+  // Runs `work(side)` on both sides; returns the microseconds until both are done. Throws what a side has thrown first, and OutOfTime.
   double time(const std::function<void(int)>& work) {
     work_ = &work;
     const std::uint32_t round = begun_.load(std::memory_order_relaxed) + 1;
     const Clock::time_point start = Clock::now();
     begun_.store(round, std::memory_order_release);
     run(work, 0);
-    await([&] { return done_.load(std::memory_order_acquire) == round; });
-    const double took = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-    if (failure_) {
-      end();
-      std::rethrow_exception(failure_);
+    const auto done = [&] { return done_.load(std::memory_order_acquire) == round; };
+    if (!await(done)) {
+      // The other side uses what belongs to the caller. It may wait for a core that another program keeps, so it gets all cores.
+      pthread_setaffinity_np(thread_.native_handle(), sizeof all_, &all_);
+      while (!done()) std::this_thread::yield();
     }
+    const double took = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    if (failure_) std::rethrow_exception(failure_);
+    if (Clock::now() >= end_) throw OutOfTime();
     return took;
   }
 
-  // Calls `step` until it returns true; throws if the other side has failed.
+  // Calls `step` until it returns true; throws if the other side has failed, and OutOfTime.
   template <typename Step>
   void goOn(Step&& step) const {
-    await([&] {
+    const bool inTime = await([&] {
       if (failed_.load(std::memory_order_relaxed))
         throw Error(ResultCode::kInternalError, "the other side has failed");
       return step();
     });
+    if (!inTime) throw OutOfTime();
   }
 
  private:
   static constexpr int kSpins = 10000;  // before the core is offered to others
 
+  // Returns false if time has run out before.
   template <typename Condition>
-  static void await(Condition&& condition) {
-    for (int spins = 0; !condition(); ++spins)
-      if (spins >= kSpins) std::this_thread::yield();
+  bool await(Condition&& condition) const {
+    for (int spins = 0; !condition(); ++spins) {
+      if (spins < kSpins) continue;
+      if (Clock::now() >= end_) return false;
+      std::this_thread::yield();
+    }
+    return true;
   }
 
   void run(const std::function<void(int)>& work, int side) noexcept {
@@ -110,16 +121,28 @@ class TwoSides {
     std::optional<device::OnCore> there;
     run([&](int) { there.emplace(core); }, 1);
     for (std::uint32_t round = 1;; ++round) {
-      await([&] {
-        return begun_.load(std::memory_order_acquire) == round || ended_.load(std::memory_order_relaxed);
-      });
-      if (ended_.load(std::memory_order_relaxed)) return;
+      for (int spins = 0; begun_.load(std::memory_order_acquire) != round; ++spins) {
+        if (ended_.load(std::memory_order_relaxed)) return;
+        if (spins >= kSpins) std::this_thread::yield();
+      }
       run(*work_, 1);
       done_.store(round, std::memory_order_release);
     }
   }
-  void end() { ended_.store(true, std::memory_order_relaxed); }
+  void finish() {
+    ended_.store(true, std::memory_order_relaxed);
+    thread_.join();
+  }
 
+  static cpu_set_t coresOfThread() {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    sched_getaffinity(0, sizeof cores, &cores);
+    return cores;
+  }
+
+  const Clock::time_point end_;
+  const cpu_set_t all_ = coresOfThread();  // before it is kept on one
   const device::OnCore here_;
   const std::function<void(int)>* work_ = nullptr;
   alignas(128) std::atomic<std::uint32_t> begun_{0};
@@ -276,11 +299,11 @@ class Exchanges {
 class Calibrator {
  public:
   Calibrator(const device::CorePair& cores, const CalibrationEffort& effort)
-      : effort_(effort), end_(Clock::now() + effort.time), sides_(cores) {}
+      : effort_(effort), end_(Clock::now() + effort.time), sides_(cores, end_) {}
 
-  Calibration run() {
+  // If time runs out, what was chosen until then holds.
+  void run(Calibration& found) {
     const SideBuffers buffers(sides_, effort_.large ? kStreamedMessages.back() : kJoiningMessages.back());
-    Calibration found;
     chooseCycle(buffers, found);
     if (kernelReads()) {
       chooseReads(buffers, found);
@@ -293,8 +316,7 @@ class Calibrator {
       chooseStreamedMessages(buffers, found);
       chooseStreamedExchanges(buffers, found);
     }
-    found.complete = Clock::now() < end_;
-    return found;
+    found.complete = true;
   }
 
  private:
@@ -315,7 +337,6 @@ class Calibrator {
           for (int again = 0; again < kInARow; ++again)
             timed.microseconds[way] = std::min(
                 timed.microseconds[way], sides_.time([&](int side) { ways[way](bytes, side); }) / operations);
-      if (Clock::now() >= end_) break;
     }
     return all;
   }
@@ -411,28 +432,21 @@ class Calibrator {
     found.choices.piece = pieces[fastestWay(timed, pieces.size() - 1)];
   }
 
+  // So many in a row that the other way's data in the caches does not count.
   void chooseStaged(const SideBuffers& buffers, Calibration& found) {
-    constexpr int kTimes = 32;
+    constexpr int kTimes = 128;
     static constexpr std::array kSizes = {kKiB / 2, kKiB, 2 * kKiB, 4 * kKiB, 8 * kKiB};
-    CopyChoices always, never;
+    CopyChoices always = found.choices, never = found.choices;
     always.staged = transport::kMostStaged;
     never.staged = transport::kInlineBytes;
     Exchanges staged(Reach::kMapped, always), mapped(Reach::kMapped, never);
+    fillRing(staged, buffers, always.cycle);
     const auto timed = keep(
         found, time("small AllReduce", {"staged", "mapped"},
                     {[&](std::size_t bytes, int side) { staged.run(sides_, buffers, bytes, kTimes, side); },
                      [&](std::size_t bytes, int side) { mapped.run(sides_, buffers, bytes, kTimes, side); }},
                     kSizes, kTimes));
-    // By how many bytes are staged at most, the time of all sizes together; up to none, up to the first, and so on.
-    std::vector<double> logs(timed.size() + 1, 0);
-    for (std::size_t i = 0; i < timed.size(); ++i)
-      for (std::size_t limit = 0; limit < logs.size(); ++limit)
-        logs[limit] += std::log(timed[i].microseconds[i < limit ? 0 : 1]);
-    const auto best = static_cast<std::size_t>(std::min_element(logs.begin(), logs.end()) - logs.begin());
-    const auto usual = static_cast<std::size_t>(std::count_if(
-        timed.begin(), timed.end(), [&](const TimedWays& t) { return t.bytes <= CopyChoices().staged; }));
-    if (timed.empty() || logs[usual] - logs[best] < std::log(kClearlyFaster)) return;
-    found.choices.staged = best == 0 ? timed.front().bytes / 2 : timed[best - 1].bytes;
+    found.choices.staged = bestLimit(timed, found.choices.staged);
   }
 
   void chooseStreamedMessages(const SideBuffers& buffers, Calibration& found) {
@@ -537,8 +551,25 @@ std::string Calibration::numbers() const {
   return text;
 }
 
+std::uint64_t bestLimit(std::span<const TimedWays> timed, std::uint64_t usual) {
+  const auto logOf = [&](std::uint64_t limit) {
+    double sum = 0;
+    for (const TimedWays& one : timed) sum += std::log(one.microseconds[one.bytes <= limit ? 0 : 1]);
+    return sum / static_cast<double>(timed.size());
+  };
+  std::uint64_t best = usual;
+  for (const TimedWays& one : timed)
+    if (logOf(one.bytes) < logOf(best)) best = one.bytes;
+  return timed.empty() || logOf(usual) - logOf(best) < std::log(kClearlyFaster) ? usual : best;
+}
+
 Calibration calibrate(const device::CorePair& cores, const CalibrationEffort& effort) {
-  return Calibrator(cores, effort).run();
+  Calibration found;
+  try {
+    Calibrator(cores, effort).run(found);
+  } catch (const OutOfTime&) {
+  }
+  return found;
 }
 
 }  // namespace xylem::collectives

@@ -42,6 +42,18 @@ TEST(Calibration, AnotherWayIsChosenOnlyIfItIsClearlyFaster) {
   EXPECT_EQ(fastestWay(timesOf({{1, 1.5}, {1, 1.05}}), 1), 0U);
 }
 
+TEST(Calibration, TheLimitBetweenTwoWaysIsOneThatWasMeasured) {
+  const auto limit = [](const std::vector<std::vector<double>>& times, std::uint64_t usual) {
+    return bestLimit(timesOf(times), usual);
+  };
+  EXPECT_EQ(limit({}, 2000), 2000U);
+  EXPECT_EQ(limit({{1, 2}, {1, 2}, {2, 1}}, 4096), 16384U);
+  EXPECT_EQ(limit({{1, 2}, {1.4, 1}, {2, 1}}, 65536), 4096U);
+  EXPECT_EQ(limit({{2, 1}, {2, 1}, {2, 1}}, 65536), 4096U) << "not less than the least";
+  // Each size alone is faster by a twentieth.
+  EXPECT_EQ(limit({{1, 2}, {1.05, 1}, {1.05, 1}}, 65536), 65536U);
+}
+
 TEST(Calibration, NumbersNameTheWaysOfAnOperationAnew) {
   Calibration found;
   found.timed = {{"AllReduce", {"staged", "read"}, 16384, {1, 2}},
@@ -72,6 +84,19 @@ TEST(Calibration, GivesUpWhenTimeRunsOut) {
   const auto cores = device::corePair(device::coreSet(), device::coreSet());
   if (!cores) GTEST_SKIP() << "this process has one core";
   EXPECT_FALSE(calibrate(*cores, {.time = std::chrono::milliseconds(0)}).complete);
+}
+
+// Each time that it may take ends it somewhere else.
+TEST(Calibration, GivesUpWhereverItIs) {
+  const auto cores = device::corePair(device::coreSet(), device::coreSet());
+  if (!cores) GTEST_SKIP() << "this process has one core";
+  const device::CoreSet before = device::coreSet();
+  for (int milliseconds = 1; milliseconds <= 40; milliseconds += 3) {
+    const Calibration found = calibrate(*cores, {.time = std::chrono::milliseconds(milliseconds)});
+    for (const TimedWays& timed : found.timed)
+      for (const double time : timed.microseconds) EXPECT_TRUE(std::isfinite(time)) << timed.operation;
+    EXPECT_EQ(device::coreSet(), before);
+  }
 }
 
 TEST(Calibration, SaysWhichCoreItMayNotUse) {

@@ -1,6 +1,7 @@
 #include "runtime/comm/join/choose_copies.h"
 
 #include <algorithm>
+#include <exception>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -57,7 +58,7 @@ Found recallOrMeasure(const transport::MachineKey& key, const device::CorePair& 
     const std::string problem = file.remember(key, {found.choices, numbers});
     return {
         {found.choices, fmt::format("measured{}: {}", problem.empty() ? "" : " (" + problem + ")", numbers)}};
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // also std::system_error, if the system gives no thread
     return {{{}, fmt::format("the default: {}", error.what())}};
   }
 }
@@ -65,6 +66,9 @@ Found recallOrMeasure(const transport::MachineKey& key, const device::CorePair& 
 HostCopies measuredFor(const JobRoster& roster) {
   const HostMap& host = roster.hosts;
   if (host.ranks.size() < 2) return {{}, "the default: one rank on this host"};
+  if (std::ranges::all_of(
+          host.ranks, [&](int rank) { return roster.peers[static_cast<std::size_t>(rank)].peer.gpu != 0; }))
+    return {{}, "the default: the ranks of this host are on GPUs"};
   const auto coresOf = [&](int rank) { return roster.peers[static_cast<std::size_t>(rank)].cores; };
   const auto cores = device::corePair(coresOf(host.ranks.front()), coresOf(host.ranks.back()));
   if (!cores) return {{}, "the default: the ranks have one core together"};
