@@ -432,7 +432,7 @@ class Calibrator {
     found.choices.piece = pieces[fastestWay(timed, pieces.size() - 1)];
   }
 
-  // So many in a row that the other way's data in the caches does not count.
+  // With this many in a row, the other way's data in the caches counts little.
   void chooseStaged(const SideBuffers& buffers, Calibration& found) {
     constexpr int kTimes = 128;
     static constexpr std::array kSizes = {kKiB / 2, kKiB, 2 * kKiB, 4 * kKiB, 8 * kKiB};

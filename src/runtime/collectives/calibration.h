@@ -55,8 +55,8 @@ struct FasterRange {
 FasterRange whereSecondIsFaster(std::span<const TimedWays> timed);
 // The way with the least times over all of `timed`; `usual` if none is clearly faster than that.
 std::size_t fastestWay(std::span<const TimedWays> timed, std::size_t usual);
-// Of two ways, the first one up to a limit and the second one beyond it: the limit with the least times over all of `timed`, which is the bytes
-// of one of them; `usual` if none is clearly faster than that.
+// If the first of two ways is taken up to a limit and the second one beyond it: the limit with the least times over all of `timed`, which is
+// the bytes of one of them; `usual` if none is clearly faster than that.
 std::uint64_t bestLimit(std::span<const TimedWays> timed, std::uint64_t usual);
 
 }  // namespace xylem::collectives
