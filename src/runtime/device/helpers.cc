@@ -1,11 +1,9 @@
 #include "runtime/device/helpers.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <map>
-#include <system_error>
 #include <utility>
 
 #include "runtime/device/waiting.h"
@@ -33,24 +31,24 @@ std::shared_ptr<Helpers> Helpers::of(int device, int threads) {
   const std::lock_guard lock(mutex);
   std::weak_ptr<Helpers>& known = all[device];
   std::shared_ptr<Helpers> helpers = known.lock();
-  if (helpers == nullptr) known = helpers = std::make_shared<Helpers>(threads);
+  if (helpers == nullptr || helpers->process_ != getpid())
+    known = helpers = std::make_shared<Helpers>(threads);
   return helpers;
 }
 
+Helpers::Helpers(int threads) : wanted_(threads), process_(getpid()) {}
+
 // In a forked child the threads do not exist.
 Helpers::~Helpers() {
-  if (!threads_.empty() && process_ != getpid()) {
-    for (std::thread& thread : threads_) thread.detach();
-    return;
-  }
+  if (process_ != getpid()) return;
   stopping_.store(true, std::memory_order_seq_cst);
   wake();
-  for (std::thread& thread : threads_) thread.join();
+  for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
 }
 
 void Helpers::run(std::size_t parts, const Work& work) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || parts < 2 || parts > kMostParts) {
+  if (!lock || parts < 2 || parts > kMostParts || process_ != getpid()) {
     for (std::size_t i = 0; i < parts; ++i) work.call(work.context, i);
     return;
   }
@@ -69,13 +67,19 @@ void Helpers::run(std::size_t parts, const Work& work) {
 
 // The system may refuse a thread: the others do the work all the same.
 void Helpers::start() {
-  if (refused_) return;
-  process_ = getpid();
-  try {
-    while (threads_.size() < static_cast<std::size_t>(wanted_))
-      pthread_setname_np(threads_.emplace_back([this] { loop(); }).native_handle(), "xylem helper");
-  } catch (const std::system_error&) {
-    refused_ = true;
+  const auto wanted = static_cast<std::size_t>(wanted_);
+  if (refused_ || threads_.size() == wanted) return;
+  const auto begin = [](void* self) -> void* {
+    static_cast<Helpers*>(self)->loop();
+    return nullptr;
+  };
+  threads_.reserve(wanted);
+  while (threads_.size() < wanted) {
+    pthread_t thread;
+    refused_ = pthread_create(&thread, nullptr, begin, this) != 0;
+    if (refused_) return;
+    threads_.push_back(thread);
+    pthread_setname_np(thread, "xylem helper");
   }
 }
 

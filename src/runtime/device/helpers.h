@@ -8,6 +8,7 @@
 // delays no part that others can take. Helpers start with the first work. Without work for some tens of microseconds they sleep.
 // They run on the cores of the thread that started them.
 
+#include <pthread.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -17,7 +18,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -25,10 +25,11 @@ namespace xylem::device {
 
 class Helpers {
  public:
-  // Returns the helpers of a device of this process, which all its communicators share. If it has none now, it gets `threads`.
+  // Returns the helpers of a device of this process, which all its communicators share. If it has none now, it gets `threads`. A
+  // forked child gets helpers of its own.
   static std::shared_ptr<Helpers> of(int device, int threads);
 
-  explicit Helpers(int threads) : wanted_(threads) {}
+  explicit Helpers(int threads);
   ~Helpers();
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;
@@ -36,8 +37,8 @@ class Helpers {
   int threads() const { return wanted_; }
 
   // Calls `part` with 0 to parts - 1, each once, in any order, some of them at the same time, and returns after the last one. Then
-  // throws the first exception that a call threw. If another thread shares work just now, this one does all by itself. Waking helpers
-  // that sleep takes tens of microseconds.
+  // throws the first exception that a call threw. If another thread shares work just now, this one does all by itself; in a forked
+  // child every thread does. Waking helpers that sleep takes tens of microseconds.
   template <typename Part>
   void share(std::size_t parts, Part&& part) {
     const Call call = [](void* context, std::size_t index) {
@@ -62,10 +63,11 @@ class Helpers {
   void loop();
 
   const int wanted_;
-  std::mutex mutex_;  // held by the thread that shares its work
-  std::vector<std::thread> threads_;
+  const pid_t process_;  // of the threads
+  std::mutex mutex_;     // held by the thread that shares its work
+  // No std::thread: a forked child can neither join nor detach these, as its own threads may have the same handles.
+  std::vector<pthread_t> threads_;
   bool refused_ = false;  // the system gave fewer threads
-  pid_t process_ = -1;    // that has the threads
   Work work_;             // constant while parts of it are under way
   // The number of the work, its parts, and the next one of them: taking a part is one exchange of this word, and fails if the work
   // has changed.

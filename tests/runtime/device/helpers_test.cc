@@ -1,7 +1,10 @@
 #include "runtime/device/helpers.h"
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -9,10 +12,23 @@
 #include <thread>
 #include <vector>
 
+#include "support/sanitizers.h"
+
 namespace xylem::device {
 namespace {
 
 using ::testing::Each;
+
+// Shares two parts. The caller's parts take until a helper has had one, which then calls `help`.
+template <typename Help>
+void shareWithOne(Helpers& helpers, Help help) {
+  const std::thread::id self = std::this_thread::get_id();
+  std::atomic<bool> helped{false};
+  helpers.share(2, [&](std::size_t) {
+    if (std::this_thread::get_id() != self && !helped.exchange(true)) help();
+    while (!helped) std::this_thread::yield();
+  });
+}
 
 TEST(Helpers, DoEachPartOnce) {
   Helpers helpers(3);
@@ -36,13 +52,8 @@ TEST(Helpers, AlsoAfterTheySlept) {
 
 TEST(Helpers, WorkOnOtherThreads) {
   Helpers helpers(1);
-  const std::thread::id self = std::this_thread::get_id();
-  std::atomic<bool> helped{false};
-  // The caller's parts take until the helper has had one.
-  helpers.share(2, [&](std::size_t) {
-    if (std::this_thread::get_id() != self) helped = true;
-    while (!helped) std::this_thread::yield();
-  });
+  bool helped = false;
+  shareWithOne(helpers, [&] { helped = true; });
   EXPECT_TRUE(helped);
 }
 
@@ -80,6 +91,36 @@ TEST(Helpers, BelongToADevice) {
   EXPECT_EQ(Helpers::of(7, 5), first);
   EXPECT_EQ(first->threads(), 2);
   EXPECT_NE(Helpers::of(8, 2), first);
+}
+
+// A child has the object of its parent, but not its threads, and its own may have their handles.
+TEST(Helpers, OfAForkedChildAreItsOwn) {
+  if (testing::kThreadSanitizer)
+    GTEST_SKIP() << "the thread sanitizer cannot follow a fork of a process with threads";
+  auto inherited = Helpers::of(9, 2);
+  auto notStarted = Helpers::of(10, 2);
+  inherited->share(8, [](std::size_t) {});
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    std::vector<int> times(50);
+    for (const auto& helpers : {inherited, notStarted})
+      helpers->share(times.size(), [&](std::size_t part) { ++times[part]; });
+    bool right = std::ranges::all_of(times, [](int done) { return done == 2; });
+    auto own = Helpers::of(9, 1);
+    right &= own != inherited && own == Helpers::of(9, 1) && own->threads() == 1;
+    shareWithOne(*own, [] {});
+    inherited.reset();
+    notStarted.reset();
+    own.reset();
+    _exit(right ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(Helpers::of(9, 5), inherited);
+  shareWithOne(*inherited, [] {});
 }
 
 }  // namespace
