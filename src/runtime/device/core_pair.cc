@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fstream>
 #include <string_view>
 
 #include "core/error.h"
+#include "runtime/device/numa_cores.h"
 
 namespace xylem::device {
 namespace {
@@ -23,28 +23,13 @@ int highestOf(const CoreSet& cores) {
   return -1;
 }
 
-// Whether a list like "0-3,8" names the core.
-bool listNames(std::string_view list, int core) {
-  while (!list.empty()) {
-    const std::string_view part = list.substr(0, list.find(','));
-    list.remove_prefix(std::min(part.size() + 1, list.size()));
-    int first = 0;
-    const char* const end = part.data() + part.size();
-    const auto [at, error] = std::from_chars(part.data(), end, first);
-    int last = first;
-    if (error == std::errc() && at != end) std::from_chars(at + 1, end, last);
-    if (error == std::errc() && first <= core && core <= last) return true;
-  }
-  return false;
-}
-
 bool shareCache(int a, int b) {
   // The kernel lists the caches of a core from the first level up; those of the first level are its own.
   for (int index = 0; index < 8; ++index) {
     std::ifstream in(fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/shared_cpu_list", a, index));
     std::string list;
     if (!std::getline(in, list)) break;
-    if (listNames(list, b)) return true;
+    if (coresOfList(list).test(static_cast<std::size_t>(b))) return true;
   }
   return false;
 }

@@ -1,11 +1,13 @@
 #include "runtime/device/helpers.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <map>
 #include <utility>
 
+#include "runtime/device/numa_cores.h"
 #include "runtime/device/waiting.h"
 
 namespace xylem::device {
@@ -23,6 +25,15 @@ constexpr std::uint64_t numberOf(std::uint64_t ticket) { return ticket >> 32; }
 constexpr std::size_t partsOf(std::uint64_t ticket) { return ticket >> 16 & 0xffff; }
 constexpr std::size_t nextOf(std::uint64_t ticket) { return ticket & 0xffff; }
 
+// If the system refuses, because the process has other cores by now, the thread stays where it is.
+void keepOn(const CoreSet& cores, pthread_t thread) {
+  cpu_set_t wanted;
+  CPU_ZERO(&wanted);
+  for (std::size_t core = 0; core < cores.size() && core < CPU_SETSIZE; ++core)
+    if (cores[core]) CPU_SET(core, &wanted);
+  pthread_setaffinity_np(thread, sizeof wanted, &wanted);
+}
+
 }  // namespace
 
 std::shared_ptr<Helpers> Helpers::of(int device, int threads) {
@@ -36,7 +47,8 @@ std::shared_ptr<Helpers> Helpers::of(int device, int threads) {
   return helpers;
 }
 
-Helpers::Helpers(int threads) : wanted_(threads), process_(getpid()) {}
+Helpers::Helpers(int threads)
+    : wanted_(threads), allowed_(coreSet()), nodes_(numaNodes()), process_(getpid()) {}
 
 // In a forked child the threads do not exist.
 Helpers::~Helpers() {
@@ -73,6 +85,8 @@ void Helpers::start() {
     static_cast<Helpers*>(self)->loop();
     return nullptr;
   };
+  const CoreSet cores = coresNear(allowed_, nodes_, sched_getcpu(), wanted_ + 1);
+  const bool inherited = cores == coreSet();
   threads_.reserve(wanted);
   while (threads_.size() < wanted) {
     pthread_t thread;
@@ -80,6 +94,7 @@ void Helpers::start() {
     if (refused_) return;
     threads_.push_back(thread);
     pthread_setname_np(thread, "xylem helper");
+    if (!inherited) keepOn(cores, thread);
   }
 }
 

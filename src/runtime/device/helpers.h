@@ -6,7 +6,8 @@
 //
 // Each thread takes one part after the other, the thread that shares its work as well. A helper that comes late, or not at all,
 // delays no part that others can take. Helpers start with the first work. Without work for some tens of microseconds they sleep.
-// They run on the cores of the thread that started them.
+// They run on the cores that the thread which made them had then: a program may bind its threads later, and then one core would be
+// left for all of them. Where that is enough cores, they run on those of one NUMA node, that of the thread with the first work.
 
 #include <pthread.h>
 #include <sys/types.h>
@@ -20,6 +21,8 @@
 #include <optional>
 #include <type_traits>
 #include <vector>
+
+#include "runtime/device/host_device.h"
 
 namespace xylem::device {
 
@@ -63,8 +66,10 @@ class Helpers {
   void loop();
 
   const int wanted_;
-  const pid_t process_;  // of the threads
-  std::mutex mutex_;     // held by the thread that shares its work
+  const CoreSet allowed_;             // cores
+  const std::vector<CoreSet> nodes_;  // of the machine
+  const pid_t process_;               // of the threads
+  std::mutex mutex_;                  // held by the thread that shares its work
   // No std::thread: a forked child can neither join nor detach these, as its own threads may have the same handles.
   std::vector<pthread_t> threads_;
   bool refused_ = false;  // the system gave fewer threads

@@ -1,6 +1,7 @@
 #include "runtime/device/helpers.h"
 
 #include <gmock/gmock.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/device/core_pair.h"
+#include "runtime/device/numa_cores.h"
 #include "support/sanitizers.h"
 
 namespace xylem::device {
@@ -84,6 +87,19 @@ TEST(Helpers, ServeOneThreadAtATimeAndTheOthersDoTheirWorkThemselves) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_THAT(sums, Each(4000));
+}
+
+TEST(Helpers, HaveTheCoresOfTheThreadThatMadeThemAlsoIfItIsBoundLater) {
+  const CoreSet allowed = coreSet();
+  if (allowed.count() < 2) GTEST_SKIP() << "there is one core";
+  Helpers helpers(1);
+  const int core = sched_getcpu();
+  const OnCore here(core);
+  CoreSet seen;
+  shareWithOne(helpers, [&] { seen = coreSet(); });
+  EXPECT_EQ(seen, coresNear(allowed, numaNodes(), core, 2));
+  EXPECT_GE(seen.count(), 2U);
+  EXPECT_EQ(coreSet().count(), 1U);
 }
 
 TEST(Helpers, BelongToADevice) {
