@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <optional>
+#include <vector>
 
 #include "planner/plan/plan_json.h"
 #include "runtime/bootstrap/job.h"
@@ -154,6 +156,55 @@ TEST(HostCores, OfRanksThatAreBoundAreAllThatTheyHave) {
   EXPECT_EQ(coresOf({0b0011, 0b1100}).perRank, 2);
   EXPECT_TRUE(coresOf({0b01, 0b01}).oversubscribed);
   EXPECT_TRUE(coresOf({0b0001, 0b0001, 0b1110}).oversubscribed) << "others' free cores do not help";
+}
+
+struct Limited {
+  std::uint64_t quota = 0;
+  std::uint64_t pidNamespace = 1;
+};
+
+// The cores of ranks that may run on any of 64, as far as quotas let them.
+HostCores coresWithin(const std::vector<Limited>& ranks) {
+  std::vector<PeerInfo> peers;
+  for (const Limited& limited : ranks) {
+    addRanks(peers, 1, {~0UL});
+    peers.back().quota = limited.quota;
+    peers.back().peer.pidNamespace = limited.pidNamespace;
+  }
+  return coresOfHosts(peers, hostMapOf(peers, 0)).front();
+}
+
+TEST(HostCores, AreNoMoreThanTheQuota) {
+  const auto ranks = [](std::size_t count, std::uint64_t quota) {
+    return coresWithin(std::vector<Limited>(count, Limited{quota}));
+  };
+  EXPECT_EQ(ranks(8, 0).perRank, 8) << "there is none";
+  EXPECT_TRUE(ranks(8, 2000).oversubscribed);
+  EXPECT_EQ(ranks(8, 2000).perRank, 1);
+  EXPECT_TRUE(ranks(8, 7999).oversubscribed);
+  EXPECT_FALSE(ranks(8, 8000).oversubscribed);
+  EXPECT_EQ(ranks(8, 23999).perRank, 2);
+  EXPECT_EQ(ranks(8, 1000000).perRank, 8) << "more than there are";
+  EXPECT_EQ(ranks(8, ~std::uint64_t{0}).perRank, 8);
+  EXPECT_TRUE(ranks(1, 1).oversubscribed);
+}
+
+TEST(HostCores, HaveTheLeastQuotaThatOneOfTheirRanksSees) {
+  EXPECT_EQ(coresWithin({{0}, {12000}, {6000}}).perRank, 2);
+  EXPECT_TRUE(coresWithin({{0}, {0}, {2000}}).oversubscribed);
+}
+
+TEST(HostCores, HaveTheQuotaOfEachContainerForItsRanks) {
+  EXPECT_EQ(coresWithin({{3000, 1}, {3000, 2}, {3000, 3}, {3000, 4}}).perRank, 3);
+  EXPECT_EQ(coresWithin({{6000, 1}, {6000, 1}, {4000, 2}}).perRank, 3);
+  EXPECT_TRUE(coresWithin({{1000, 1}, {1000, 1}, {0, 2}}).oversubscribed);
+}
+
+TEST(HostCores, OfADescriptionAreTheThreadsAndTheQuotaOfItsGroups) {
+  const PeerInfo info = describePeer(Settings(), 0, 0);
+  const std::optional<double> quota = device::coreQuota();
+  EXPECT_EQ(info.cores, device::coreSet());
+  EXPECT_EQ(info.quota, quota ? static_cast<std::uint64_t>(*quota * 1000) : 0);
 }
 
 TEST(HostCores, AreEachHostsOwn) {

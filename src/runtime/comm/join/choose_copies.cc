@@ -103,15 +103,12 @@ int copyThreads(const JobRoster& roster, const Settings& settings, int device) {
   constexpr int kMost = 8;
   if (const std::int64_t wanted = settings.integer(Setting::kCopyThreads); wanted > 0)
     return static_cast<int>(wanted);
-  int cores = roster.ownCores().perRank;
-  if (const auto quota = cores > 1 ? device::coreQuota() : std::nullopt)
-    cores = std::min(cores, static_cast<int>(*quota / static_cast<double>(roster.hosts.ranks.size())));
   // The ranks of a part of a job are not alone. An earlier, larger communicator has counted the others.
   static std::mutex mutex;
   static auto& leastOf = *new std::map<int, int>;  // by device
   const std::lock_guard lock(mutex);
   int& least = leastOf.emplace(device, kMost).first->second;
-  return least = std::clamp(cores, 1, least);
+  return least = std::clamp(roster.ownCores().perRank, 1, least);
 }
 
 transport::MachineKey machineKey(const device::CorePair& cores) {
