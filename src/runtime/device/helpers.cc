@@ -85,8 +85,8 @@ void Helpers::start() {
     static_cast<Helpers*>(self)->loop();
     return nullptr;
   };
-  const CoreSet cores = coresNear(allowed_, nodes_, sched_getcpu(), wanted_ + 1);
-  const bool inherited = cores == coreSet();
+  const CoreSet callers = coreSet();
+  const CoreSet cores = coresNear(allowed_, nodes_, callers, wanted_ + 1);
   threads_.reserve(wanted);
   while (threads_.size() < wanted) {
     pthread_t thread;
@@ -94,7 +94,7 @@ void Helpers::start() {
     if (refused_) return;
     threads_.push_back(thread);
     pthread_setname_np(thread, "xylem helper");
-    if (!inherited) keepOn(cores, thread);
+    if (cores != callers) keepOn(cores, thread);
   }
 }
 

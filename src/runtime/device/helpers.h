@@ -7,7 +7,7 @@
 // Each thread takes one part after the other, the thread that shares its work as well. A helper that comes late, or not at all,
 // delays no part that others can take. Helpers start with the first work. Without work for some tens of microseconds they sleep.
 // They run on the cores that the thread which made them had then: a program may bind its threads later, and then one core would be
-// left for all of them. Where that is enough cores, they run on those of one NUMA node, that of the thread with the first work.
+// left for all of them. If the thread with the first work is bound to one NUMA node by then, they run there, where that has enough cores.
 
 #include <pthread.h>
 #include <sys/types.h>

@@ -46,10 +46,11 @@ std::vector<CoreSet> numaNodes(const std::filesystem::path& root) {
   return nodes;
 }
 
-CoreSet coresNear(const CoreSet& allowed, std::span<const CoreSet> nodes, int core, int threads) {
-  if (core < 0 || core >= static_cast<int>(allowed.size())) return allowed;
-  const auto home = std::find_if(nodes.begin(), nodes.end(),
-                                 [&](const CoreSet& node) { return node[static_cast<std::size_t>(core)]; });
+CoreSet coresNear(const CoreSet& allowed, std::span<const CoreSet> nodes, const CoreSet& caller,
+                  int threads) {
+  const auto home = std::find_if(nodes.begin(), nodes.end(), [&](const CoreSet& node) {
+    return caller.any() && (node & caller) == caller;
+  });
   if (home == nodes.end()) return allowed;
   const CoreSet near = *home & allowed;
   return near.count() >= static_cast<std::size_t>(std::max(1, threads)) ? near : allowed;

@@ -43,17 +43,18 @@ AcceptThread::AcceptThread()
   event.events = EPOLLIN;
   if (!stop_ || !epoll_ || epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stop_.get(), &event) != 0)
     throw Error(ResultCode::kSystemError, "cannot watch listening sockets: {}", errnoText(errno));
-  thread_ = std::thread([this] { serve(); });
-  pthread_setname_np(thread_.native_handle(), "xylem-accept");
+  thread_ = std::make_unique<std::thread>([this] { serve(); });
+  pthread_setname_np(thread_->native_handle(), "xylem-accept");
 }
 
+// A forked child must not even detach its parent's thread, as one of its own may have the same handle.
 AcceptThread::~AcceptThread() {
   if (process_ != getpid()) {
-    thread_.detach();
+    static_cast<void>(thread_.release());
     return;
   }
   eventfd_write(stop_.get(), 1);
-  thread_.join();
+  thread_->join();
 }
 
 std::uint64_t AcceptThread::add(PendingConnections& connections) {

@@ -47,7 +47,7 @@ class AcceptThread {
   std::map<std::uint64_t, PendingConnections*> owners_;
   std::uint64_t numbers_ = 0;
   std::uint64_t last_ = 0;  // the owner that was served last
-  std::thread thread_;
+  std::unique_ptr<std::thread> thread_;
 };
 
 // Registers connections with the process's AcceptThread for its own lifetime.

@@ -97,7 +97,7 @@ TEST(Helpers, HaveTheCoresOfTheThreadThatMadeThemAlsoIfItIsBoundLater) {
   const OnCore here(core);
   CoreSet seen;
   shareWithOne(helpers, [&] { seen = coreSet(); });
-  EXPECT_EQ(seen, coresNear(allowed, numaNodes(), core, 2));
+  EXPECT_EQ(seen, coresNear(allowed, numaNodes(), coreSet(), 2));
   EXPECT_GE(seen.count(), 2U);
   EXPECT_EQ(coreSet().count(), 1U);
 }

@@ -50,31 +50,34 @@ const std::vector<CoreSet> kTwoNodes{CoreSet(0b0000'1111), CoreSet(0b1111'0000)}
 
 TEST(CoresNear, OfOneNodeAreAll) {
   const std::vector<CoreSet> one{CoreSet(0b1111)};
-  EXPECT_EQ(coresNear(CoreSet(0b1111), one, 2, 4), CoreSet(0b1111));
-  EXPECT_EQ(coresNear(CoreSet(0b0110), one, 2, 2), CoreSet(0b0110));
-  EXPECT_EQ(coresNear(CoreSet(0b1111), {}, 2, 2), CoreSet(0b1111)) << "no nodes are known";
+  EXPECT_EQ(coresNear(CoreSet(0b1111), one, CoreSet(1U << 2), 4), CoreSet(0b1111));
+  EXPECT_EQ(coresNear(CoreSet(0b0110), one, CoreSet(1U << 2), 2), CoreSet(0b0110));
+  EXPECT_EQ(coresNear(CoreSet(0b1111), {}, CoreSet(1U << 2), 2), CoreSet(0b1111)) << "no nodes are known";
 }
 
 TEST(CoresNear, OfTwoNodesAreThoseOfTheOneWithTheCore) {
-  EXPECT_EQ(coresNear(CoreSet(0b1111'1111), kTwoNodes, 0, 4), CoreSet(0b0000'1111));
-  EXPECT_EQ(coresNear(CoreSet(0b1111'1111), kTwoNodes, 7, 4), CoreSet(0b1111'0000));
-  EXPECT_EQ(coresNear(CoreSet(0b0111'0111), kTwoNodes, 5, 2), CoreSet(0b0111'0000));
+  EXPECT_EQ(coresNear(CoreSet(0b1111'1111), kTwoNodes, CoreSet(1U << 0), 4), CoreSet(0b0000'1111));
+  EXPECT_EQ(coresNear(CoreSet(0b1111'1111), kTwoNodes, CoreSet(1U << 7), 4), CoreSet(0b1111'0000));
+  EXPECT_EQ(coresNear(CoreSet(0b0111'0111), kTwoNodes, CoreSet(1U << 5), 2), CoreSet(0b0111'0000));
 }
 
 TEST(CoresNear, AreAllWhereTheNodeHasTooFewForTheThreads) {
-  EXPECT_EQ(coresNear(CoreSet(0b1111'1111), kTwoNodes, 0, 5), CoreSet(0b1111'1111));
-  EXPECT_EQ(coresNear(CoreSet(0b1111'0001), kTwoNodes, 0, 2), CoreSet(0b1111'0001));
+  EXPECT_EQ(coresNear(CoreSet(0b1111'1111), kTwoNodes, CoreSet(1U << 0), 5), CoreSet(0b1111'1111));
+  EXPECT_EQ(coresNear(CoreSet(0b1111'0001), kTwoNodes, CoreSet(1U << 0), 2), CoreSet(0b1111'0001));
 }
 
 TEST(CoresNear, OfACoreThatIsNotAllowedAreTheOthersOfItsNode) {
-  EXPECT_EQ(coresNear(CoreSet(0b1111'0110), kTwoNodes, 0, 2), CoreSet(0b0000'0110));
-  EXPECT_EQ(coresNear(CoreSet(0b1111'0000), kTwoNodes, 0, 2), CoreSet(0b1111'0000)) << "it has none";
-  EXPECT_EQ(coresNear(CoreSet(0b1111'0000), kTwoNodes, 0, 0), CoreSet(0b1111'0000)) << "nor for no threads";
+  EXPECT_EQ(coresNear(CoreSet(0b1111'0110), kTwoNodes, CoreSet(1U << 0), 2), CoreSet(0b0000'0110));
+  EXPECT_EQ(coresNear(CoreSet(0b1111'0000), kTwoNodes, CoreSet(1U << 0), 2), CoreSet(0b1111'0000))
+      << "it has none";
+  EXPECT_EQ(coresNear(CoreSet(0b1111'0000), kTwoNodes, CoreSet(1U << 0), 0), CoreSet(0b1111'0000))
+      << "nor for no threads";
 }
 
-TEST(CoresNear, OfACoreOnNoNodeAreAll) {
-  for (const int core : {-1, 8, 1023, 1024})
-    EXPECT_EQ(coresNear(CoreSet(0b1111'1111), kTwoNodes, core, 2), CoreSet(0b1111'1111)) << core;
+TEST(CoresNear, AreAllWhereTheCallerIsOnNoNodeOrOnSeveral) {
+  for (const unsigned long caller : {0UL, 0b1'0000'0000UL, 0b1'0000'0001UL, 0b0001'1000UL, 0b1111'1111UL})
+    EXPECT_EQ(coresNear(CoreSet(0b1111'1111), kTwoNodes, CoreSet(caller), 2), CoreSet(0b1111'1111)) << caller;
+  EXPECT_EQ(coresNear(CoreSet(0b1111'1111), kTwoNodes, CoreSet(0b0110'0000), 2), CoreSet(0b1111'0000));
 }
 
 }  // namespace

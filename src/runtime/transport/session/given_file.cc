@@ -35,16 +35,17 @@ class GivenFile::Giver {
  public:
   Giver() : stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!stop_) throw Error(ResultCode::kSystemError, "cannot make an eventfd: {}", errnoText(errno));
-    thread_ = std::thread([this] { serve(); });
-    pthread_setname_np(thread_.native_handle(), "xylem-files");
+    thread_ = std::make_unique<std::thread>([this] { serve(); });
+    pthread_setname_np(thread_->native_handle(), "xylem-files");
   }
+  // A forked child must not even detach its parent's thread, as one of its own may have the same handle.
   ~Giver() {
     if (process_ != getpid()) {
-      thread_.detach();
+      static_cast<void>(thread_.release());
       return;
     }
     eventfd_write(stop_.get(), 1);
-    thread_.join();
+    thread_->join();
   }
   Giver(const Giver&) = delete;
   Giver& operator=(const Giver&) = delete;
@@ -135,7 +136,7 @@ class GivenFile::Giver {
   std::mutex mutex_;  // guards the members below; held while a file is opened
   std::map<std::uint64_t, Open> files_;
   std::uint64_t numbers_ = 0;
-  std::thread thread_;
+  std::unique_ptr<std::thread> thread_;
 };
 
 GivenFile::GivenFile(Open open) : giver_(Giver::ofThisProcess()), number_(giver_->add(std::move(open))) {}
