@@ -114,7 +114,7 @@ void DirectExchange::start(const DirectWork& work) {
   isBrought_ = isRooted(work.function) && isRoot == (work.function == Function::kReduce);
   stagedIsPrepared_ = false;
   alwaysStaged_ =
-      isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_, choices_.staged);
+      isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_, choices_);
   suitsRead_ = ReadExchange::suits(work.function, meeting_.ranks());
   adapts_ =
       choices_.adapt != 0 && suitsRead_ && !alwaysStaged_ && transport::WaysBySize::has(blockBytes(work));

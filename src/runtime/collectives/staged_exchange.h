@@ -25,6 +25,7 @@
 
 #include "runtime/collectives/direct_share.h"
 #include "runtime/collectives/meeting.h"
+#include "runtime/transport/choices/copy_choices.h"
 
 namespace xylem::collectives {
 
@@ -43,17 +44,14 @@ constexpr bool readsAtMost(std::size_t most, Function function, std::size_t bloc
          !sharesWork(function, blockBytes, ranks) &&
          blockBytes * (sendsBlocks(function) ? others : 1) <= transport::kMostStaged;
 }
-// True if staging the data is faster than mapping buffers, even if all ranks can map all of them. `bytes`: of
-// a block. `most`: the bytes that a rank may read (CopyChoices::staged). Reading other ranks' staging areas
-// costs a transfer per cache line; beyond that, splitting the work and meeting twice costs less.
+// True if staging the data is faster than mapping buffers, even if all ranks can map all of them. `bytes`: of a block. Reading other ranks'
+// staging areas costs a transfer per cache line; beyond some, splitting the work and meeting twice costs less.
 constexpr bool isFasterStaged(Function function, std::size_t bytes, int ranks, bool oversubscribed,
-                              std::size_t most) {
+                              const transport::CopyChoices& choices) {
   // Meeting costs the most if ranks have to take turns on a core.
   constexpr std::size_t kMaxReadOversubscribed = std::size_t{32} << 10;
-  // If the data goes one way, a rank that only posts seldom waits, as there is space for many operations of this size.
-  const std::size_t mostNow = isRooted(function) ? 4 * most : most;
-  return readsAtMost(oversubscribed ? std::max(kMaxReadOversubscribed, mostNow) : mostNow, function, bytes,
-                     ranks);
+  const std::size_t most = isRooted(function) ? choices.mostStagedOneWay() : choices.staged;
+  return readsAtMost(oversubscribed ? std::max(kMaxReadOversubscribed, most) : most, function, bytes, ranks);
 }
 
 class StagedExchange {

@@ -74,6 +74,12 @@ TEST(CopyChoices, DataGoesRoundTheRingFromLessOnWhereGoingFarIsFaster) {
   EXPECT_EQ(stagingFor(1024, true, choices.mostInAreas()), StagingKind::kLittle);
 }
 
+TEST(CopyChoices, DataThatGoesOneWayIsStagedUpToMoreWhereLinesAreSoonWritten) {
+  EXPECT_EQ(CopyChoices::fromText("staged=1024").mostStagedOneWay(), 4096U);
+  EXPECT_EQ(CopyChoices::fromText("staged=512,cycle=2097152").mostStagedOneWay(), 2048U);
+  EXPECT_EQ(CopyChoices::fromText("staged=8192,cycle=2097152").mostStagedOneWay(), 8192U);
+}
+
 TEST(CopyChoices, TextHasAllFields) {
   CopyChoices choices = CopyChoices::fromText("read_from=100,read_up_to=2000 piece=8192,, staged=64");
   EXPECT_EQ(choices, CopyChoices::fromText(choices.text()));

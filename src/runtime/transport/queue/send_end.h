@@ -87,7 +87,7 @@ class SendEnd {
 
  private:
   static constexpr std::size_t kFetchedBytes = 512;
-  static constexpr std::size_t kLeastMoved = std::size_t{4} << 10;
+  static constexpr std::size_t kLeastMoved = std::size_t{2} << 10;
   bool inSlots(Protocol protocol) const { return protocol == Protocol::kSimple || pump_ != nullptr; }
   std::byte* slot() const { return queue_.simple + step_ % kQueueSteps * queue_.slotBytes; }
   // Where a message that is one step lies in its slot. Little is always in the same place, which stays in the first-level caches. So are
