@@ -86,6 +86,7 @@ class Run {
         {"machine", {{"cpu", device::processorText()}, {"cores", cores_.size()}, {"kernel", system.release}}},
         {"rounds", options_.rounds},
         {"pipelined", options_.pipelined},
+        {"in_place", options_.inPlace},
         {"limits", nlohmann::ordered_json::array()},
         {"contenders", nlohmann::ordered_json::array()},
         {"remarks", nlohmann::ordered_json::array()},
@@ -179,7 +180,7 @@ class Run {
     };
     try {
       for (const std::uint64_t size : options_.sizes) {
-        const Case c{operation, shape.ranks, wholeBytes(operation, shape.ranks, size)};
+        const Case c{operation, shape.ranks, wholeBytes(operation, shape.ranks, size), options_.inPlace};
         if (!results.empty() && results.back().c.bytes == c.bytes) continue;
         if (!hasMemoryFor(c, comparison)) continue;
         fmt::print(stderr, "{} {} {} bytes\n", shape.name(), name(operation), c.bytes);

@@ -21,6 +21,7 @@ constexpr const char* kAbout =
 constexpr const char* kExamples = R"(Examples:
   bench/compare.sh --quick                                 is everything there? a minute
   nice -n -19 bench/compare.sh --json now.json             2 ranks, all operations and sizes
+  bench/compare.sh --in-place --operations all_reduce      as PyTorch and MPI_IN_PLACE have it
   bench/compare.sh --shape 4 8 --operations all_reduce --sizes 8,4K,1M
   bench/compare.sh --shape 2x8 4x4 --sizes 1M:256M          several cores for each rank
   bench/compare.sh --shape hosts --sizes 8:64M --without malloc threads
@@ -36,7 +37,7 @@ buffers of malloc) are ours; openmpi, openmpi-ucx and mpich the peers. All of th
 while others are measured. Every iteration of ours is the call and cudaStreamSynchronize, as a call of MPI returns when
 its result is there; --pipelined waits once per measurement. Peers are told
 not to offer their cores to other programs where each rank has a core of its own. Results are out of place, but on the
-root of Broadcast. A measurement is from the moment that the first rank leaves a barrier to the last rank's end, by the
+root of Broadcast, unless --in-place asks; the limits always are. A measurement is from the moment that the first rank leaves a barrier to the last rank's end, by the
 number of iterations: operations in which a rank need not wait, as the root of Broadcast, overlap, for all alike. Behind
 it (|) is the median of iterations that each follow a barrier, on the rank for which that is longest: nothing overlaps.
 
@@ -130,6 +131,8 @@ CompareOptions parseOptions(int argc, char** argv) {
   app.add_option("--congestion", options.congestion,
                  "between hosts, of all who choose none: cubic, reno, ... (as the system)")
       ->type_name("NAME");
+  app.add_flag("--in-place", options.inPlace,
+               "AllReduce, AllGather and, on the root, Reduce have their input in the output");
   app.add_flag("--pipelined", options.pipelined, "ours waits once per measurement, not per operation");
   app.add_flag("--quick", options.quick, "few sizes, 3 rounds, short measurements");
   try {
@@ -146,6 +149,9 @@ CompareOptions parseOptions(int argc, char** argv) {
   }
   options.sizes = parseSizes(!sizes.empty() ? sizes : options.quick ? "8,4K,1M" : "8:256M", factor);
   options.shapes = shapesOf(shapes);
+  for (const Shape& shape : options.shapes)
+    if (options.inPlace && shape.kind == Shape::kTwoHosts)
+      throw InputError({"--in-place", 0}, "`--shape hosts`", "ranks of one host");
   checkNames(options.without);
   options.operations = operationsOf(operations);
   return options;

@@ -19,6 +19,7 @@ struct CompareOptions {
   double targetMilliseconds = 5;
   std::string congestion;  // TCP's congestion control between hosts; empty: the machine's
   bool pipelined = false;
+  bool inPlace = false;
   bool quick = false;
   std::string json;  // a file; empty: none
 };

@@ -42,6 +42,7 @@ struct Command {
   std::uint64_t bytes = 0;
   std::uint32_t iterations = 0;
   std::uint32_t warmUps = 0;
+  std::uint32_t inPlace = 0;
   std::uint32_t pipelined = 0;  // waits once, after all iterations
   std::uint32_t together = 0;
   std::array<char, kIdBytes> id{};

@@ -50,6 +50,14 @@ std::uint64_t wholeBytes(Operation operation, int ranks, std::uint64_t bytes) {
   return (bytes + unit - 1) / unit * unit;
 }
 
+std::optional<std::uint64_t> ownPlace(const Case& c, int rank) {
+  if (!c.inPlace) return std::nullopt;
+  if (c.operation == Operation::kAllReduce) return 0;
+  if (c.operation == Operation::kReduce && rank == kRoot) return 0;
+  if (c.operation == Operation::kAllGather) return static_cast<std::uint64_t>(rank) * c.count();
+  return std::nullopt;
+}
+
 std::vector<Piece> piecesOf(const Case& c, int rank) {
   const std::uint64_t count = c.count();
   const auto share = [&](int r) { return static_cast<std::uint64_t>(r) * count; };

@@ -40,6 +40,7 @@ struct Case {
   Operation operation{};
   int ranks = 0;
   std::uint64_t bytes = 0;
+  bool inPlace = false;  // the input lies in the output, as ownPlace() says
 
   std::uint64_t elements() const { return bytes / sizeof(float); }
   // The count argument of the calls: a rank's share for operations that gather, scatter or exchange.
@@ -48,6 +49,11 @@ struct Case {
 
 // The next size at which every rank has whole elements.
 std::uint64_t wholeBytes(Operation operation, int ranks, std::uint64_t bytes);
+
+// The element of a rank's output where its input begins in place, as NCCL and MPI have it alike; nothing if this rank's is out of place all
+// the same: in ReduceScatter, whose results MPI puts elsewhere, all-to-all, and send and receive, as Reduce on all but the root. A root of
+// Broadcast keeps its input anyway.
+std::optional<std::uint64_t> ownPlace(const Case& c, int rank);
 
 struct Piece {
   static constexpr int kAllRanks = -1;

@@ -128,6 +128,7 @@ double ProcessContender::measure(const Case& c, unsigned iterations, unsigned wa
   command.kind = Command::kRun;
   command.operation = c.operation;
   command.bytes = c.bytes;
+  command.inPlace = c.inPlace ? 1 : 0;
   command.iterations = iterations;
   command.warmUps = warmUps;
   command.pipelined = options_.pipelined ? 1 : 0;
@@ -144,6 +145,7 @@ std::optional<double> ProcessContender::measureApart(const Case& c, unsigned ite
   command.together = options_.together;
   command.operation = c.operation;
   command.bytes = c.bytes;
+  command.inPlace = c.inPlace ? 1 : 0;
   command.iterations = iterations;
   std::int64_t longest = 0;
   for (const Reply& reply : tellAll(command)) longest = std::max(longest, reply.apart);
@@ -156,6 +158,7 @@ std::optional<std::uint64_t> ProcessContender::check(const Case& c) {
   command.kind = Command::kCheck;
   command.operation = c.operation;
   command.bytes = c.bytes;
+  command.inPlace = c.inPlace ? 1 : 0;
   std::uint64_t wrong = 0;
   for (const Reply& reply : tellAll(command)) wrong += reply.wrong;
   return wrong;

@@ -49,7 +49,7 @@ class Rank {
   explicit Rank(Engine& engine) : engine_(engine) {}
 
   Reply obey(const Command& command) {
-    const Case c{command.operation, engine_.ranks(), command.bytes};
+    const Case c{command.operation, engine_.ranks(), command.bytes, command.inPlace != 0};
     Reply reply;
     switch (command.kind) {
       case Command::kJoin:
@@ -91,12 +91,18 @@ class Rank {
     if (bytes > 0) std::memset(out_.get(), 0, bytes);
   }
 
+  // Results in place become the next inputs: zeros remain zeros.
+  const float* inputOf(const Case& c) const {
+    const std::optional<std::uint64_t> place = ownPlace(c, engine_.rank());
+    return place ? out_.get() + *place : in_.get();
+  }
+
   void run(const Case& c, const Command& command, Reply& reply) {
-    engine_.repeat(c, in_.get(), out_.get(), command.warmUps, command.pipelined != 0);
+    engine_.repeat(c, inputOf(c), out_.get(), command.warmUps, command.pipelined != 0);
     engine_.barrier();
     const std::uint64_t preempted = preemptions();
     reply.begin = now();
-    engine_.repeat(c, in_.get(), out_.get(), command.iterations, command.pipelined != 0);
+    engine_.repeat(c, inputOf(c), out_.get(), command.iterations, command.pipelined != 0);
     reply.end = now();
     reply.preempted = preemptions() - preempted;
     // An answer wakes the driver, which must not take a core from a rank that is still measuring.
@@ -109,7 +115,7 @@ class Rank {
     for (std::uint32_t i = 0; i < command.iterations; ++i) {
       engine_.barrier();
       const std::int64_t begin = command.together != 0 ? commonStart() : now();
-      engine_.repeat(c, in_.get(), out_.get(), 1, false);
+      engine_.repeat(c, inputOf(c), out_.get(), 1, false);
       times.push_back(now() - begin);
     }
     engine_.barrier();
@@ -120,10 +126,13 @@ class Rank {
 
   std::uint64_t check(const Case& c) {
     makeStale(c, out_.get());
+    if (const std::optional<std::uint64_t> place = ownPlace(c, engine_.rank()))
+      std::copy_n(in_.get(), c.count(), out_.get() + *place);
     engine_.barrier();
-    engine_.repeat(c, in_.get(), out_.get(), 1, false);
+    engine_.repeat(c, inputOf(c), out_.get(), 1, false);
     const std::uint64_t wrong = countWrong(c, engine_.rank(), out_.get());
     engine_.barrier();
+    std::fill_n(out_.get(), c.elements(), 0.0f);
     return wrong;
   }
 

@@ -39,12 +39,13 @@ class MpiEngine : public Engine {
   void once(const Case& c, const float* in, float* out) const {
     const int count = static_cast<int>(c.count());
     const MPI_Comm all = MPI_COMM_WORLD;
+    const void* const own = ownPlace(c, rank_) ? MPI_IN_PLACE : in;
     switch (c.operation) {
       case Operation::kAllReduce:
-        MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, all);
+        MPI_Allreduce(own, out, count, MPI_FLOAT, MPI_SUM, all);
         return;
       case Operation::kAllGather:
-        MPI_Allgather(in, count, MPI_FLOAT, out, count, MPI_FLOAT, all);
+        MPI_Allgather(own, count, MPI_FLOAT, out, count, MPI_FLOAT, all);
         return;
       case Operation::kReduceScatter:
         MPI_Reduce_scatter_block(in, out, count, MPI_FLOAT, MPI_SUM, all);
@@ -53,7 +54,7 @@ class MpiEngine : public Engine {
         MPI_Bcast(rank_ == kRoot ? const_cast<float*>(in) : out, count, MPI_FLOAT, kRoot, all);
         return;
       case Operation::kReduce:
-        MPI_Reduce(in, out, count, MPI_FLOAT, MPI_SUM, kRoot, all);
+        MPI_Reduce(own, out, count, MPI_FLOAT, MPI_SUM, kRoot, all);
         return;
       case Operation::kAllToAll:
         MPI_Alltoall(in, count, MPI_FLOAT, out, count, MPI_FLOAT, all);

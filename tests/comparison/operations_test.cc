@@ -41,6 +41,20 @@ TEST(ComparedOperations, FillTheirOutputsOnce) {
     }
 }
 
+TEST(ComparedOperations, InPlaceHaveTheirInputWhereTheirOwnPartOfTheOutputIs) {
+  const auto placeOf = [](Operation operation, int rank) {
+    EXPECT_EQ(ownPlace({operation, 4, 64}, rank), std::nullopt) << "out of place";
+    return ownPlace({operation, 4, 64, true}, rank);
+  };
+  EXPECT_EQ(placeOf(Operation::kAllReduce, 3), 0u);
+  EXPECT_EQ(placeOf(Operation::kAllGather, 3), 12u);
+  EXPECT_EQ(placeOf(Operation::kReduce, kRoot), 0u);
+  EXPECT_EQ(placeOf(Operation::kReduce, 1), std::nullopt);
+  for (const Operation operation :
+       {Operation::kReduceScatter, Operation::kBroadcast, Operation::kAllToAll, Operation::kSendReceive})
+    EXPECT_EQ(placeOf(operation, 1), std::nullopt);
+}
+
 TEST(ComparedOperations, WrongElementsAreCounted) {
   const Case c{Operation::kAllReduce, 4, 1024};
   std::vector<float> out(c.elements());
