@@ -1,7 +1,7 @@
 // Speed of combining elements: GB/s of result for every type and operation, from the caches and from memory,
 // and the ratio to a memcpy that moves the same number of bytes.
 //
-//   reduction_speed [--json] [--table portable|avx2|avx512] [type...]
+//   reduction_speed [--json] [--ranks N] [--table portable|avx2|avx512] [type...]
 //
 // A combination reads two arrays and writes a third, a memcpy reads one and writes one: a result of 64 KiB is
 // compared with a memcpy of 96 KiB. In the last column the results are written past the caches, as memcpy
@@ -97,12 +97,12 @@ struct Speed {
 
 class Bench {
  public:
-  explicit Bench(const collectives::ReductionTable& table) : table_(table) {}
+  Bench(const collectives::ReductionTable& table, int ranks) : table_(table), ranks_(ranks) {}
 
   Speed reduction(DataType type, int op, const Case& c) const {
     collectives::Reduction r = table_[static_cast<int>(type)][op];
-    r.factor.scale = 1.0 / kRanks;
-    r.factor.divisor = kRanks;
+    r.factor.scale = 1.0 / ranks_;
+    r.factor.divisor = ranks_;
     r.factor.element.fill(std::byte{0x38});
     const std::size_t n = c.bytes / r.elementBytes;
     const double own = seconds(c.bytes, [&] {
@@ -127,14 +127,15 @@ class Bench {
   }
 
  private:
-  static constexpr int kRanks = 3;             // not a power of two: averages of integers divide
   static constexpr std::size_t kApart = 1344;  // so that arrays do not compete for the same lines of a cache
   const collectives::ReductionTable& table_;
+  const int ranks_;
   Memory out_ = numbers(1), a_ = numbers(2), b_ = numbers(3);
 };
 
 struct Options {
   bool json = false;
+  int ranks = 3;  // not a power of two: averages of integers divide
   std::string table;
   std::vector<std::string> types;
   bool wants(DataType type) const {
@@ -148,12 +149,15 @@ Options parse(int argc, char** argv) {
     const std::string_view word = argv[i];
     if (word == "--json") {
       options.json = true;
+    } else if (word == "--ranks" && i + 1 < argc) {
+      options.ranks = std::max(2, std::atoi(argv[++i]));
     } else if (word == "--table" && i + 1 < argc) {
       options.table = argv[++i];
     } else if (word[0] != '-') {
       options.types.emplace_back(word);
     } else {
-      std::fprintf(stderr, "usage: reduction_speed [--json] [--table portable|avx2|avx512] [type...]\n");
+      std::fprintf(stderr,
+                   "usage: reduction_speed [--json] [--ranks N] [--table portable|avx2|avx512] [type...]\n");
       std::exit(2);
     }
   }
@@ -207,7 +211,7 @@ nlohmann::json asJson(DataType type, int op, const std::vector<Speed>& speeds) {
 }
 
 void run(const Options& options) {
-  const Bench bench(tableOf(options.table));
+  const Bench bench(tableOf(options.table), options.ranks);
   nlohmann::json rows = nlohmann::json::array();
   if (!options.json) printHead(bench);
   for (int t = 0; t < kDataTypes; ++t) {

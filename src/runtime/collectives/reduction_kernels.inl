@@ -78,6 +78,29 @@ struct Quotient {
   }
 };
 
+// The same by a power of two, which 2, 4 or 8 ranks have: a shift, before which negative numbers get what it would take from them. Not for
+// divisors larger than any value.
+template <typename T>
+struct Shifted {
+  int shift;
+  T below;
+
+  static bool suits(std::int64_t by) {
+    return (by & (by - 1)) == 0 &&
+           static_cast<std::uint64_t>(by) - 1 <= static_cast<typename UnsignedOf<T>::Type>(-1) >> 1;
+  }
+  explicit Shifted(std::int64_t by)
+      : shift(63 - __builtin_clzll(static_cast<std::uint64_t>(by))), below(static_cast<T>(by - 1)) {}
+
+  T ofSigned(T value) const {
+    if constexpr (T(-1) < T(0))
+      return static_cast<T>(static_cast<T>(value + (static_cast<T>(value >> (8 * sizeof(T) - 1)) & below)) >>
+                            shift);
+    else
+      return static_cast<T>(value >> shift);
+  }
+};
+
 struct Undivided {
   explicit Undivided(std::int64_t) {}
   template <typename T>
@@ -85,15 +108,6 @@ struct Undivided {
     return value;
   }
 };
-template <typename Element, bool kDivides>
-struct QuotientFor {
-  using Type = Undivided;
-};
-template <typename Element>
-struct QuotientFor<Element, true> {
-  using Type = Quotient<typename Element::Value>;
-};
-
 // Whether the loop uses Vectors. Maximum and minimum of small floats need none: they compare elements as they
 // are.
 template <typename Element, ReduceOp kOp>
@@ -174,7 +188,7 @@ void enter(void* outBytes, const void* ownBytes, std::size_t n, Factor factor) {
   }
 }
 
-template <typename Element, ReduceOp kOp, bool kLast, bool kCopies>
+template <typename Element, ReduceOp kOp, bool kCopies, typename Division = Undivided>
 void resultLoop(void* outBytes, void* copyBytes, const void* incomingBytes, const void* ownBytes,
                 std::size_t n, Factor factor) {
   const auto scale = scaleOf<Element, kOp>(factor);
@@ -185,7 +199,7 @@ void resultLoop(void* outBytes, void* copyBytes, const void* incomingBytes, cons
     auto* copy = static_cast<Pointer<Element>>(copyBytes);
     const auto* incoming = static_cast<ConstPointer<Element>>(incomingBytes);
     const auto* own = static_cast<ConstPointer<Element>>(ownBytes);
-    const typename QuotientFor<Element, kLast && kDivides<Element, kOp>>::Type quotient(factor.divisor);
+    const Division quotient(factor.divisor);
     XYLEM_INDEPENDENT
     for (std::size_t i = 0; i < n; ++i) {
       const auto sum = combineElements<Element, kOp>(incoming[i].value, own[i].value, scale);
@@ -198,15 +212,25 @@ void resultLoop(void* outBytes, void* copyBytes, const void* incomingBytes, cons
 
 template <typename Element, ReduceOp kOp>
 void combine(void* out, const void* incoming, const void* own, std::size_t n, Factor factor) {
-  resultLoop<Element, kOp, false, false>(out, nullptr, incoming, own, n, factor);
+  resultLoop<Element, kOp, false>(out, nullptr, incoming, own, n, factor);
+}
+
+template <typename Element, ReduceOp kOp, bool kCopies>
+void lastLoop(void* out, void* copy, const void* incoming, const void* own, std::size_t n, Factor factor) {
+  if constexpr (!kDivides<Element, kOp>)
+    resultLoop<Element, kOp, kCopies>(out, copy, incoming, own, n, factor);
+  else if (Shifted<typename Element::Value>::suits(factor.divisor))
+    resultLoop<Element, kOp, kCopies, Shifted<typename Element::Value>>(out, copy, incoming, own, n, factor);
+  else
+    resultLoop<Element, kOp, kCopies, Quotient<typename Element::Value>>(out, copy, incoming, own, n, factor);
 }
 
 template <typename Element, ReduceOp kOp>
 void finish(void* out, void* copy, const void* incoming, const void* own, std::size_t n, Factor factor) {
   if (copy != nullptr)
-    resultLoop<Element, kOp, true, true>(out, copy, incoming, own, n, factor);
+    lastLoop<Element, kOp, true>(out, copy, incoming, own, n, factor);
   else if constexpr (kDivides<Element, kOp>)
-    resultLoop<Element, kOp, true, false>(out, nullptr, incoming, own, n, factor);
+    lastLoop<Element, kOp, false>(out, nullptr, incoming, own, n, factor);
   else
     combine<Element, kOp>(out, incoming, own, n, factor);
 }
@@ -286,8 +310,8 @@ void sumAllInBlocks(std::byte* outBytes, std::byte* copyBytes, const std::byte* 
 }
 
 template <typename Element, ReduceOp kOp>
-void sumAll(void* outBytes, void* copyBytes, const std::byte* const* sources, const Factor* factors, int ranks,
-            std::size_t n) {
+void sumAll(void* outBytes, void* copyBytes, const std::byte* const* sources, const Factor* factors,
+            int ranks, std::size_t n) {
   float scales[Reduction::kMaxSummed];
   for (int rank = 0; rank < ranks; ++rank) scales[rank] = scaleOf<Element, kOp>(factors[rank]);
   auto* out = static_cast<std::byte*>(outBytes);
@@ -358,18 +382,9 @@ constexpr Reduction reductionOf() {
   }
 // In the order of DataType.
 constexpr ReductionTable kReductions = {
-    XYLEM_ROW(kInt8),
-    XYLEM_ROW(kUint8),
-    XYLEM_ROW(kInt32),
-    XYLEM_ROW(kUint32),
-    XYLEM_ROW(kInt64),
-    XYLEM_ROW(kUint64),
-    XYLEM_ROW(kFloat16),
-    XYLEM_ROW(kFloat32),
-    XYLEM_ROW(kFloat64),
-    XYLEM_ROW(kBfloat16),
-    XYLEM_ROW(kFloat8e4m3),
-    XYLEM_ROW(kFloat8e5m2),
+    XYLEM_ROW(kInt8),    XYLEM_ROW(kUint8),    XYLEM_ROW(kInt32),      XYLEM_ROW(kUint32),
+    XYLEM_ROW(kInt64),   XYLEM_ROW(kUint64),   XYLEM_ROW(kFloat16),    XYLEM_ROW(kFloat32),
+    XYLEM_ROW(kFloat64), XYLEM_ROW(kBfloat16), XYLEM_ROW(kFloat8e4m3), XYLEM_ROW(kFloat8e5m2),
 };
 #undef XYLEM_INDEPENDENT
 #undef XYLEM_ROW
