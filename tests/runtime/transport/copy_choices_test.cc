@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/settings.h"
 #include "runtime/transport/choices/choice_file.h"
 
 namespace xylem::transport {
@@ -95,6 +96,13 @@ TEST(CopyChoices, TextHasAllFields) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("'pieces'"), HasSubstr("read_from")));
   }
+}
+
+TEST(CopyChoices, HelpOfTheSettingNamesAllFields) {
+  std::string names;
+  for (const CopyChoiceField& field : copyChoiceFields())
+    names += (names.empty() ? "" : ", ") + std::string(field.name);
+  EXPECT_THAT(spec(Setting::kCopyChoices).help, EndsWith(" of " + names));
 }
 
 TEST(ChoiceFile, RemembersEachMachineAndForgetsTheOldest) {
