@@ -260,18 +260,19 @@ plan::Json toJson(const CalibrationReport& report) {
 // Measures and remembers how data moves between two cores of this host.
 CopyReport calibrateCopies(int rounds) {
   CopyReport report;
-  const transport::ChoiceFile file(transport::choiceFilePath());
-  report.file = file.path();
   const auto cores = device::corePair(device::coreSet(), device::coreSet());
   if (!cores) {
     report.problem = "there is one core";
     return report;
   }
+  const transport::MachineKey key = comm::machineKey(*cores);
+  const auto file = transport::ChoiceFile::of(key);
+  report.file = file.path();
   try {
     report.found = collectives::calibrate(*cores, {.time = kCopiesTime, .repeats = rounds, .large = true});
-    report.problem = report.found.complete ? file.remember(comm::machineKey(*cores),
-                                                           {report.found.choices, report.found.numbers()})
-                                           : "time ran out before all was measured";
+    report.problem = report.found.complete
+                         ? file.remember(key, {report.found.choices, report.found.numbers()})
+                         : "time ran out before all was measured";
   } catch (const Error& error) {
     report.problem = error.what();
   }

@@ -1,9 +1,12 @@
 // The choice between ways in which data moves within a host, and the file that remembers it.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -11,8 +14,10 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/file_descriptor.h"
 #include "core/settings.h"
 #include "runtime/transport/choices/choice_file.h"
+#include "support/sanitizers.h"
 
 namespace xylem::transport {
 namespace {
@@ -20,13 +25,18 @@ namespace {
 using namespace ::testing;
 namespace fs = std::filesystem;
 
+constexpr const char* kBoot = "1b4e28ba-2fa1-41d2-883f-0016d3cca427";
+constexpr const char* kEarlierBoot = "6fa459ea-ee8a-4ca4-894e-db77e160355e";
+
 class Folder {
  public:
   Folder() : path_((fs::temp_directory_path() / "xylem-choices-XXXXXX").string()) {
     if (mkdtemp(path_.data()) == nullptr) throw Error(ResultCode::kSystemError, "no folder");
   }
   ~Folder() { fs::remove_all(path_); }
-  std::string file() const { return path_ + "/xylem/copy-choices"; }
+  const std::string& path() const { return path_; }
+  std::string files() const { return path_ + "/xylem/copy-choices.d"; }
+  std::string file() const { return files() + "/" + kBoot; }
   std::string text() const {
     std::ifstream in(file());
     return {std::istreambuf_iterator<char>(in), {}};
@@ -153,6 +163,71 @@ TEST(ChoiceFile, DoesNotBelieveWhatIsDamagedOrOthersMayWrite) {
   EXPECT_EQ(file.find(keyOf("c")), std::nullopt);
 }
 
+TEST(ChoiceFile, IsThatOfTheBoot) {
+  const Folder folder;
+  const char* const before = std::getenv("XDG_CACHE_HOME");
+  const std::string saved = before == nullptr ? "" : before;
+  setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
+  EXPECT_EQ(choiceFilePath(kBoot), folder.file());
+  EXPECT_EQ(choiceFilePath(""), "");
+  EXPECT_EQ(choiceFilePath("../" + std::string(33, 'a')), "");
+  // Debug builds, and those with sanitizers, have none.
+  const ChoiceFile file = ChoiceFile::of(keyOf(kBoot));
+  EXPECT_THAT(file.path(), AnyOf(folder.file(), ""));
+#if defined(NDEBUG)
+  EXPECT_EQ(file.path().empty(), testing::kSanitized);
+#endif
+  EXPECT_THAT(file.remember(keyOf(kBoot), knownOf(64)),
+              file.path().empty() ? Matcher<std::string>(HasSubstr("this build")) : Matcher<std::string>(""));
+  EXPECT_EQ(ChoiceFile::of(keyOf("")).path(), "");
+  EXPECT_THAT(ChoiceFile::of(keyOf("")).remember(keyOf(""), knownOf(64)), HasSubstr("no file"));
+  setenv("XDG_CACHE_HOME", saved.c_str(), 1);  // empty is the same as none
+}
+
+TEST(ChoiceFile, NewOnesRemoveThoseOfLongAgo) {
+  const Folder folder;
+  const fs::path files = folder.files();
+  fs::create_directories(files);
+  const auto make = [&](const std::string& name, int days) {
+    std::ofstream(files / name) << "text";
+    fs::last_write_time(files / name, fs::file_time_type::clock::now() - std::chrono::hours(24 * days));
+  };
+  const std::string old = kEarlierBoot;
+  make(old, 100);
+  make(old + ".a1b2c3", 100);
+  make("00000000" + old.substr(8), 10);
+  make("notes", 100);
+  EXPECT_EQ(ChoiceFile(folder.file()).remember(keyOf("a"), knownOf(64)), "");
+  std::vector<std::string> left;
+  for (const auto& file : fs::directory_iterator(files)) left.push_back(file.path().filename().string());
+  EXPECT_THAT(left, UnorderedElementsAre(kBoot, "00000000" + old.substr(8), "notes"));
+  // Only a new file takes the time to look.
+  make(old, 100);
+  EXPECT_EQ(ChoiceFile(folder.file()).remember(keyOf("b"), knownOf(64)), "");
+  EXPECT_TRUE(fs::exists(files / old));
+}
+
+TEST(ChoiceFile, WritersAtTheSameTimeLoseNothing) {
+  const Folder folder;
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 6; ++writer)
+    writers.emplace_back([&, writer] {
+      EXPECT_EQ(ChoiceFile(folder.file()).remember(keyOf(std::to_string(writer)), knownOf(64)), "");
+    });
+  for (std::thread& writer : writers) writer.join();
+  for (int writer = 0; writer < 6; ++writer)
+    EXPECT_EQ(ChoiceFile(folder.file()).find(keyOf(std::to_string(writer))), knownOf(64));
+}
+
+TEST(ChoiceFile, ALockThatIsHeldForLongIsNotAwaited) {
+  const Folder folder;
+  fs::create_directories(folder.files());
+  const FileDescriptor held(open(folder.files().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(held.get(), LOCK_EX), 0);
+  EXPECT_EQ(ChoiceFile(folder.file()).remember(keyOf("a"), knownOf(64)), "");
+  EXPECT_EQ(ChoiceFile(folder.file()).find(keyOf("a")), knownOf(64));
+}
+
 TEST(ChoiceFile, WritersAtTheSameTimeLeaveAWholeFile) {
   const Folder folder;
   std::vector<std::thread> writers;
@@ -169,18 +244,16 @@ TEST(ChoiceFile, WritersAtTheSameTimeLeaveAWholeFile) {
   for (std::thread& writer : writers) writer.join();
   EXPECT_GE(choicesFromText(folder.text()).size(), 1U);
   EXPECT_EQ(textOf(choicesFromText(folder.text())), folder.text());
-  EXPECT_EQ(
-      std::distance(fs::directory_iterator(fs::path(folder.file()).parent_path()), fs::directory_iterator()),
-      1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.files()), fs::directory_iterator()), 1);
 }
 
 TEST(ChoiceFile, SaysWhyItCannotWrite) {
-  EXPECT_THAT(ChoiceFile("").remember(keyOf("a"), knownOf(64)), HasSubstr("HOME"));
+  EXPECT_EQ(ChoiceFile("", "no folder").remember(keyOf("a"), knownOf(64)), "no folder");
   EXPECT_THAT(ChoiceFile("/proc/no/file").remember(keyOf("a"), knownOf(64)), HasSubstr("/proc/no/file"));
   // A user whose home folder does not exist gets none.
   const Folder folder;
-  const fs::path home = fs::path(folder.file()).parent_path();
-  EXPECT_THAT(ChoiceFile(home / ".cache/xylem/copy-choices").remember(keyOf("a"), knownOf(64)),
+  const fs::path home = fs::path(folder.path()) / "home";
+  EXPECT_THAT(ChoiceFile(home / ".cache/xylem/copy-choices.d/boot").remember(keyOf("a"), knownOf(64)),
               HasSubstr("No such file"));
   EXPECT_FALSE(fs::exists(home));
 }

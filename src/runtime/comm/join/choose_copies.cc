@@ -46,7 +46,7 @@ struct Found {
 };
 
 Found recallOrMeasure(const transport::MachineKey& key, const device::CorePair& cores, bool mayMeasure) {
-  const transport::ChoiceFile file(transport::choiceFilePath());
+  const auto file = transport::ChoiceFile::of(key);
   if (auto known = file.find(key))
     return {{known->choices, fmt::format("remembered in {}: {}", file.path(), known->numbers)}};
   if (!mayMeasure)

@@ -1,13 +1,19 @@
 #include "runtime/transport/choices/choice_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <functional>
+#include <thread>
 
 #include "core/error.h"
 #include "core/file_descriptor.h"
@@ -20,6 +26,20 @@ namespace fs = std::filesystem;
 constexpr std::string_view kFirstLine = "xylem-copy-choices-2";
 // The parts of a line: boot, processor, pair, choices, numbers.
 constexpr std::size_t kParts = 5;
+
+// Code without optimisation, or with sanitizers, copies slowly, and the kernel does not: other builds would choose wrong by its times.
+#if defined(__OPTIMIZE__) && !defined(XYLEM_ADDRESS_SANITIZER) && !defined(XYLEM_THREAD_SANITIZER)
+constexpr bool kTimesAreUsual = true;
+#else
+constexpr bool kTimesAreUsual = false;
+#endif
+
+constexpr std::size_t kBootIdLength = 36;  // a UUID
+constexpr std::time_t kKeptSeconds = std::time_t{90} * 24 * 3600;
+// A new file looks at some of the others only, as each look takes a while on a network file system.
+constexpr std::size_t kListedFiles = 4096, kLooksForOldFiles = 64;
+constexpr int kLockTries = 250;
+constexpr std::chrono::milliseconds kLockPause{2};
 
 std::string_view takeUpTo(std::string_view& text, char end) {
   const std::size_t at = std::min(text.find(end), text.size());
@@ -69,6 +89,53 @@ bool writeAll(int fd, std::string_view text) {
   return true;
 }
 
+bool isBootId(std::string_view text) {
+  return text.size() == kBootIdLength && std::all_of(text.begin(), text.end(), [](char c) {
+           return c == '-' || std::isxdigit(static_cast<unsigned char>(c)) != 0;
+         });
+}
+
+// All that write a file of this boot run under one kernel. It keeps the locks of folders itself, also those of NFS, so a lock needs no
+// file and no server. Where there is none, or another process keeps it for half a second, this one goes on without.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder)
+      : fd_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    for (int tries = 1; fd_ && flock(fd_.get(), LOCK_EX | LOCK_NB) != 0; ++tries) {
+      if (errno != EWOULDBLOCK || tries == kLockTries) return;
+      std::this_thread::sleep_for(kLockPause);
+    }
+  }
+  // A child that another thread has forked meanwhile still has the descriptor.
+  ~FolderLock() {
+    if (fd_) flock(fd_.get(), LOCK_UN);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  const FileDescriptor fd_;
+};
+
+// Removes files that nothing has written for long: those of earlier boots, and what is left of a writer that was killed. Boot ids are
+// random, so each boot begins at another place of the list.
+void removeOldBeside(const fs::path& mine) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator file(mine.parent_path(), error), end;
+       !error && file != end && files.size() < kListedFiles; file.increment(error))
+    files.push_back(file->path());
+  const std::size_t first = std::hash<std::string>()(mine.string());
+  const std::time_t now = std::time(nullptr);
+  for (std::size_t i = 0; i < std::min(files.size(), kLooksForOldFiles); ++i) {
+    const fs::path& file = files[(first % files.size() + i) % files.size()];
+    struct stat status {};
+    if (isBootId(file.filename().string().substr(0, kBootIdLength)) && lstat(file.c_str(), &status) == 0 &&
+        S_ISREG(status.st_mode) && status.st_uid == geteuid() && now - status.st_mtime > kKeptSeconds)
+      unlink(file.c_str());
+  }
+}
+
 }  // namespace
 
 std::vector<ChoiceLine> choicesFromText(std::string_view text) {
@@ -87,11 +154,20 @@ std::string textOf(const std::vector<ChoiceLine>& lines) {
   return text;
 }
 
-std::string choiceFilePath() {
-  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty())
-    return cache + "/xylem/copy-choices";
-  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/xylem/copy-choices";
+std::string choiceFilePath(const std::string& boot) {
+  if (!isBootId(boot)) return {};
+  // Earlier versions have a file `copy-choices` there.
+  const std::string file = "/xylem/copy-choices.d/" + boot;
+  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + file;
+  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache" + file;
   return {};
+}
+
+ChoiceFile ChoiceFile::of(const MachineKey& key) {
+  if (!kTimesAreUsual) return ChoiceFile({}, "no file, as this build has sanitizers or is not optimised");
+  return ChoiceFile(
+      choiceFilePath(key.boot),
+      "no file, as neither HOME nor XDG_CACHE_HOME is an absolute path, or the kernel tells no boot id");
 }
 
 // Empty if there is no such file, or none that this process may believe.
@@ -117,20 +193,32 @@ std::optional<KnownChoices> ChoiceFile::find(const MachineKey& key) const {
 }
 
 std::string ChoiceFile::remember(const MachineKey& key, const KnownChoices& known) const {
-  if (path_.empty()) return "neither HOME nor XDG_CACHE_HOME is an absolute path";
-  std::vector<ChoiceLine> lines = choicesFromText(read());
-  std::erase_if(lines, [&](const ChoiceLine& line) { return line.key == key; });
-  lines.insert(lines.begin(), {key, known});
-  lines.resize(std::min(lines.size(), kMaxChoiceLines));
+  if (path_.empty()) return reason_;
   std::error_code ignored;
+  const fs::path folder = fs::path(path_).parent_path(), ours = folder.parent_path();
   // Not the home folder itself: a user without one keeps nothing.
-  const fs::path folder = fs::path(path_).parent_path();
-  fs::create_directory(folder.parent_path(), ignored);
-  fs::create_directory(folder, ignored);
+  for (const fs::path& made : {ours.parent_path(), ours, folder}) fs::create_directory(made, ignored);
+  bool isNew = false;
+  std::string problem;
+  {
+    const FolderLock lock(folder);
+    std::vector<ChoiceLine> lines = choicesFromText(read());
+    isNew = lines.empty();
+    std::erase_if(lines, [&](const ChoiceLine& line) { return line.key == key; });
+    lines.insert(lines.begin(), {key, known});
+    lines.resize(std::min(lines.size(), kMaxChoiceLines));
+    problem = write(textOf(lines));
+  }
+  if (isNew) removeOldBeside(path_);
+  return problem;
+}
+
+// Returns why it could not; empty if it could.
+std::string ChoiceFile::write(std::string_view text) const {
   std::string mine = path_ + ".XXXXXX";
   const FileDescriptor fd(mkostemp(mine.data(), O_CLOEXEC));
   if (!fd) return fmt::format("cannot write {}: {}", mine, errnoText(errno));
-  if (writeAll(fd.get(), textOf(lines)) && rename(mine.c_str(), path_.c_str()) == 0) return {};
+  if (writeAll(fd.get(), text) && rename(mine.c_str(), path_.c_str()) == 0) return {};
   std::string problem = fmt::format("cannot write {}: {}", path_, errnoText(errno));
   unlink(mine.c_str());
   return problem;

@@ -1,15 +1,17 @@
 #pragma once
-// The file in which this user's processes remember what they measured: one line per boot of a machine and pair of cores, newest
-// first. Home folders are shared by machines, so lines of others stay.
+// The file in which this user's processes remember what they measured since the machine was started: one line per pair of cores,
+// newest first. Many machines may share a home folder, so each start of a machine has a file of its own. The process that makes one
+// removes some that are older than three months.
 //
 //   const MachineKey key{bootId, processor, "near"};
-//   ChoiceFile file(choiceFilePath());
+//   const ChoiceFile file = ChoiceFile::of(key);
 //   if (const std::optional<KnownChoices> known = file.find(key)) ...
 //   file.remember(key, {choices, "send/receive of 32 KiB: 3.1 us staged, 2.2 us read"});
 //
 // Any number of processes may do so at the same time: each writes a file of its own and renames it, so readers see one of them
-// whole. If two remember at once, one line may be lost, and is measured again by the next process that needs it. Lines that are
-// damaged are ignored, and so is a file that belongs to another user or that others may write to.
+// whole. They lock the folder meanwhile, so that no line is lost. If the lock is held for long or there is none, a process goes on
+// without, and a line that is lost then is measured again by the next process that needs it. Lines that are damaged are ignored,
+// and so is a file that belongs to another user or that others may write to.
 
 #include <optional>
 #include <string>
@@ -49,13 +51,18 @@ constexpr std::size_t kMaxChoiceFileBytes = std::size_t{256} << 10;
 std::vector<ChoiceLine> choicesFromText(std::string_view text);
 std::string textOf(const std::vector<ChoiceLine>& lines);
 
-// $XDG_CACHE_HOME/xylem/copy-choices, or ~/.cache/xylem/copy-choices; empty if neither variable has an absolute path.
-std::string choiceFilePath();
+// $XDG_CACHE_HOME/xylem/copy-choices.d/BOOT, or else in ~/.cache; empty if neither variable has an absolute path, or if `boot` is not
+// an id as the kernel makes them.
+std::string choiceFilePath(const std::string& boot);
 
 class ChoiceFile {
  public:
-  // An empty path: nothing is remembered.
-  explicit ChoiceFile(std::string path) : path_(std::move(path)) {}
+  // With an empty path nothing is remembered: `reason` says why.
+  explicit ChoiceFile(std::string path, std::string reason = "no file")
+      : path_(std::move(path)), reason_(std::move(reason)) {}
+  // The file that all processes of this user and this start of the machine share. Builds with sanitizers or without optimisation have
+  // none: their times are not those of others.
+  static ChoiceFile of(const MachineKey& key);
 
   const std::string& path() const { return path_; }
   std::optional<KnownChoices> find(const MachineKey& key) const;
@@ -64,8 +71,9 @@ class ChoiceFile {
 
  private:
   std::string read() const;
+  std::string write(std::string_view text) const;
 
-  const std::string path_;
+  const std::string path_, reason_;
 };
 
 }  // namespace xylem::transport
