@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/run_command.h"
@@ -10,6 +11,7 @@ namespace xylem::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -77,8 +79,9 @@ TEST(CalibrateCommandTest, PrintsConstantsChoicesAndTheVariable) {
 }
 
 TEST(CalibrateCommandTest, JsonHasWhatWasMeasured) {
-  const Outcome run =
-      runCommand({"tune", "--calibrate", "--rounds", "1", "--json"}, {{"NCCL_DEBUG", "INFO"}});
+  const ScratchFile cache("unused", "");
+  const Outcome run = runCommand({"tune", "--calibrate", "--rounds", "1", "--json"},
+                                 {{"NCCL_DEBUG", "INFO"}, {"XDG_CACHE_HOME", cache.folder()}});
   ASSERT_EQ(run.status, 0) << run.errors;
   const auto json = nlohmann::json::parse(run.output);
   EXPECT_EQ(json["format"], "xylem-calibration-1");
@@ -90,6 +93,19 @@ TEST(CalibrateCommandTest, JsonHasWhatWasMeasured) {
       EXPECT_GT(size["measured"][protocol], 0);
       EXPECT_GT(size["predicted"][protocol], 0);
     }
+  const auto& copies = json["copies"];
+  if (copies.contains("problem")) {
+    EXPECT_THAT(copies["problem"].get<std::string>(),
+                AnyOf(HasSubstr("time ran out"), HasSubstr("there is one core"), StartsWith("no file"),
+                      HasSubstr("cannot run on core")));
+    return;
+  }
+  EXPECT_FALSE(copies["times"].empty());
+  const auto file = copies["file"].get<std::string>();
+  EXPECT_THAT(file, StartsWith(cache.folder().string()));
+  auto choices = copies["XYLEM_COPY_CHOICES"].get<std::string>();
+  std::replace(choices.begin(), choices.end(), ',', ' ');
+  EXPECT_THAT(contentsOf(file), HasSubstr("\t" + choices + "\t"));
 }
 
 TEST(CalibrateCommandTest, RefusesWhatMakesNoSense) {

@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "core/file_descriptor.h"
+#include "core/temporary_directory.h"
+#include "runtime/comm/join/choose_copies.h"
 #include "runtime/comm/join/copy_changes.h"
 #include "runtime/comm/rank_processes.h"
 #include "runtime/comm/rank_threads.h"
@@ -172,19 +174,46 @@ const RankRole kShare("copies shared", [](int rank, int ranks, const ncclUniqueI
 
 TEST(HostCopies, ThreadsOfARankShareThem) { runTwo("copies shared", 60); }
 
+// Rank 0 writes how data moves into the file `said` of the folder of caches.
+const RankRole kMeasure("copies measured", [](int rank, int ranks, const ncclUniqueId& id) {
+  cudaSetDevice(rank);
+  ncclComm_t comm = nullptr;
+  if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess) return 1;
+  const std::vector<std::string> copies = copiesHere();
+  if (copies.size() != 1) return 2;
+  if (rank == 0) std::ofstream(variable("XDG_CACHE_HOME") + "/said") << copies[0];
+  if (!dataIsRight(rank, comm)) return 3;
+  return ncclCommDestroy(comm) == ncclSuccess ? 0 : 4;
+});
+
+// How data moves between two new processes.
+std::string saidByTwo(const std::filesystem::path& cache) {
+  std::filesystem::remove(cache / "said");
+  runTwo("copies measured", 60);
+  std::ifstream in(cache / "said");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 TEST(HostCopies, AreMeasuredOnceAndRemembered) {
-  std::string folder = (std::filesystem::temp_directory_path() / "xylem-copies-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  {
-    const Variables variables{{"XDG_CACHE_HOME", folder}, {"XYLEM_COPY_CHOICES", "measured"}};
-    std::vector<std::string> said;
-    expectAllJoined(runRanks(2, [&](int rank, ncclComm_t comm) {
-      EXPECT_TRUE(dataIsRight(rank, comm));
-      if (rank == 0) said = copiesHere();
-    }));
-    for (const std::string& copies : said) EXPECT_THAT(copies, HasSubstr("read_from="));
+  const TemporaryDirectory folder;
+  const std::filesystem::path cache = folder / "cache";
+  std::filesystem::create_directory(cache);
+  const Variables variables{{"XDG_CACHE_HOME", cache}, {"XYLEM_COPY_CHOICES", "measured"}};
+  std::string said = saidByTwo(cache);
+  // Measuring ends early if another program keeps a core.
+  const auto inPart = [&] { return said.find("measured in part") != std::string::npos; };
+  for (int tries = 1; inPart() && tries < 3; ++tries) said = saidByTwo(cache);
+  const std::string file = transport::ChoiceFile::of(comm::machineKey({})).path();
+  if (!inPart() && !file.empty() && said.find("measured: ") != std::string::npos) {
+    EXPECT_TRUE(std::filesystem::exists(file));
+    EXPECT_THAT(saidByTwo(cache), HasSubstr("remembered in " + file));
+    return;
   }
-  std::filesystem::remove_all(folder);
+  EXPECT_FALSE(std::filesystem::exists(cache / "xylem")) << said;
+  if (said.find("measured (no file") != std::string::npos && file.empty()) return;
+  EXPECT_THAT(said, AnyOf(HasSubstr("measured in part"), HasSubstr("the ranks have one core together"),
+                          HasSubstr("more ranks than cores"), HasSubstr("cannot run on core")));
+  GTEST_SKIP() << said;
 }
 
 TEST(HostCopies, InvalidVariablesAreNamed) {
