@@ -1,5 +1,7 @@
 #include "soak/environment.h"
 
+#include <cstdlib>
+
 namespace xylem::soak {
 namespace {
 
@@ -36,6 +38,10 @@ const std::vector<Choice>& choices() {
        70,
        {"default", "read_from=1 read_up_to=1000000000",
         "read_from=5000 read_up_to=70000 piece=4096 staged=32",
+        "read_from=1,read_up_to=100000000,block_read_from=1,block_read_up_to=100000000,"
+        "reduce_read_from=1,reduce_read_up_to=100000000",
+        "read_from=20000,read_up_to=200000,block_read_from=20000,block_read_up_to=200000,"
+        "reduce_read_from=20000,reduce_read_up_to=200000,adapt=1",
         "piece=20000 cycle=2000000 staged=32768 stream_message=0 stream_exchange=0", "adapt=1"}},
       {"XYLEM_COPY_THREADS", 20, {"1", "2", "4"}},
   };
@@ -46,6 +52,14 @@ std::string algorithms(Random& random) {
   return random.pick({"", "", "Ring", "allreduce:Tree", "Ring,Tree", "allgather:PAT;allreduce:Tree",
                       "allgather:PAT;allreduce:Ring"});
 }
+
+// Null if phases choose it.
+const std::string* given(const std::string& name) {
+  const auto found = givenVariables().find(name);
+  return found == givenVariables().end() ? nullptr : &found->second;
+}
+
+bool hasPat(const std::string& algorithms) { return algorithms.find("PAT") != std::string::npos; }
 
 // All ranks on one host, a host for each, or some ranks on each.
 std::vector<std::string> hostsOf(Random& random, int ranks) {
@@ -65,10 +79,27 @@ std::mutex& environmentMutex() {
   return mutex;
 }
 
+const std::map<std::string, std::string>& givenVariables() {
+  static const std::map<std::string, std::string> all = [] {
+    std::vector<const char*> names = {"NCCL_ALGO", "NCCL_BUFFSIZE", "NCCL_HOSTID"};
+    for (const Choice& choice : choices()) names.push_back(choice.name);
+    std::map<std::string, std::string> found;
+    for (const char* name : names)
+      if (const char* value = std::getenv(name)) found.emplace(name, value);
+    return found;
+  }();
+  return all;
+}
+
+// Given variables leave everything else that a seed chooses as it is, but for what they rule out.
 Environment chooseEnvironment(Random& random, int ranks) {
   Environment environment;
   Variables& set = environment.variables;
-  const std::string algo = algorithms(random);
+  std::string algo = algorithms(random);
+  if (const std::string* value = given("NCCL_ALGO"))
+    algo = *value;
+  else if (hasPat(algo) && (given("NCCL_PAT_ENABLE") != nullptr || given("NCCL_PROTO") != nullptr))
+    algo = "";
   set.emplace_back("NCCL_ALGO", algo);
   for (const Choice& choice : choices()) {
     const bool used = random.chance(choice.percent);
@@ -76,18 +107,21 @@ Environment chooseEnvironment(Random& random, int ranks) {
     set.emplace_back(choice.name, used ? choice.values[static_cast<std::size_t>(which)] : "");
   }
   // Tiny buffers make many steps, so messages have to be smaller.
-  const int buffer = random.pick({0, 0, 0, 0, 1 << 20, 65536, 10000, 4096});
+  int buffer = random.pick({0, 0, 0, 0, 1 << 20, 65536, 10000, 4096});
+  if (const std::string* value = given("NCCL_BUFFSIZE")) buffer = std::atoi(value->c_str());
   set.emplace_back("NCCL_BUFFSIZE", buffer == 0 ? "" : std::to_string(buffer));
   const std::size_t most =
       random.pick<std::size_t>({16 << 10, 64 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20});
   environment.mostBytes = buffer != 0 && buffer < 65536 ? std::min<std::size_t>(most, 256 << 10) : most;
   // It knows one protocol, and must be asked for where hosts have several ranks.
-  if (algo.find("PAT") != std::string::npos)
+  if (hasPat(algo))
     for (auto& [name, value] : set) {
       if (name == "NCCL_PAT_ENABLE") value = "1";
       if (name == "NCCL_PROTO") value = "";
     }
   environment.hosts = hostsOf(random, ranks);
+  if (given("NCCL_HOSTID") != nullptr) environment.hosts.clear();
+  std::erase_if(set, [](const auto& variable) { return given(variable.first) != nullptr; });
   return environment;
 }
 

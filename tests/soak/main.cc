@@ -77,6 +77,7 @@ class Ranks {
       else
         setenv(name.c_str(), value.c_str(), 1);
     }
+    if (givenVariables().contains("NCCL_HOSTID")) return;
     // Set before other threads read the environment: later, variables are only replaced.
     if (plan.hosts.empty())
       unsetenv("NCCL_HOSTID");
@@ -260,13 +261,15 @@ int main(int argc, char** argv) {
   int exitStatus = -1;
   const Options options = readOptions(argc, argv, &exitStatus);
   if (exitStatus >= 0) return exitStatus;
-  setenv("NCCL_SOCKET_IFNAME", "lo", 1);
-  setenv("XYLEM_HOST_DEVICES", std::to_string(kMaxRanks).c_str(), 1);
+  std::string given;
+  for (const auto& [name, value] : givenVariables()) given += fmt::format("{}='{}' ", name, value);
+  setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+  setenv("XYLEM_HOST_DEVICES", std::to_string(kMaxRanks).c_str(), 0);
   Board& board = makeBoard();
   const std::string mode = options.processes == 0 ? "" : fmt::format(" --processes {}", options.processes);
   const std::string ranks = options.ranks == kMaxRanks ? "" : fmt::format(" --ranks {}", options.ranks);
-  fmt::print("soak: seed {}; to see it again: soak --seed {}{}{} --from-phase PHASE --phases 1\n",
-             options.seed, options.seed, mode, ranks);
+  fmt::print("soak: seed {}; to see it again: {}soak --seed {}{}{} --from-phase PHASE --phases 1\n",
+             options.seed, given, options.seed, mode, ranks);
   std::fflush(stdout);
   const int status = options.processes == 0 ? runThreads(options, board) : runProcesses(options, board);
   fmt::print("soak: {} phases, {} communicators, {} operations, {:.1f} MB, {} aborts, {} wrong\n",

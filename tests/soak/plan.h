@@ -94,7 +94,7 @@ struct Step {
 };
 
 struct PhasePlan {
-  std::vector<std::pair<std::string, std::string>> variables;  // empty value: unset
+  std::vector<std::pair<std::string, std::string>> variables;  // as in Environment
   // The host that each rank pretends to be on; empty: that of the machine.
   std::vector<std::string> hosts;
   std::vector<int> driver;  // by rank: the rank whose thread does its work
