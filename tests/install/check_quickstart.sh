@@ -18,7 +18,8 @@ cmake --install build/release --prefix "$work/prefix" >/dev/null
 [ -e "$(echo "$work"/prefix/lib*/libnccl-net-xylem.so)" ] || fail "the net plugin was not installed"
 # shellcheck disable=SC2046  # flags are words
 PKG_CONFIG_PATH=$(echo "$work"/prefix/lib*/pkgconfig) bash -c '
-  c++ -std=c++20 tests/install/consumer/nccl_consumer.cc -o "$0" $(pkg-config --cflags --libs xylem) && "$0"' \
+  c++ -std=c++20 tests/install/consumer/nccl_consumer.cc -o "$0" $(pkg-config --cflags --libs xylem) &&
+  XDG_CACHE_HOME=$0-cache "$0"' \
   "$work/consumer"
 
 step "cpack"

@@ -86,8 +86,8 @@ void NamedHosts::writeAgent(const std::vector<std::string>& names) const {
     script << "*) echo \"there is no host $1\" >&2; exit 255 ;;\n"
               "esac\n"
               "shift\n"
-              "exec env -i PATH=\"$PATH\" HOME=\"$HOME\" nsenter --net --uts --mount --target $keeper -- sh "
-              "-c \"$*\"\n";
+              "exec env -i PATH=\"$PATH\" HOME=\"$HOME\" XDG_CACHE_HOME=\"$XDG_CACHE_HOME\" "
+              "nsenter --net --uts --mount --target $keeper -- sh -c \"$*\"\n";
   }
   std::filesystem::permissions(agent(), std::filesystem::perms::owner_all);
 }

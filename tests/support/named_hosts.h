@@ -27,8 +27,8 @@ class NamedHosts {
 
   // The beginning of a command line that runs on this host.
   std::string on(int host) const;
-  // A program that takes a host's name and a command line as ssh does. Commands have only PATH and HOME in
-  // their environment.
+  // A program that takes a host's name and a command line as ssh does. Commands have only PATH, HOME and
+  // XDG_CACHE_HOME in their environment.
   std::string agent() const { return folder_ / "agent"; }
 
  private:
