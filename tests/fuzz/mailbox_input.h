@@ -1,11 +1,14 @@
 #pragma once
 // One input of the fuzzer of mailboxes: a rank exchanges directly with two others of its host, which post
 // descriptors that fit, nearly fit or do not fit, and write anything else into their mailboxes. The rank must
-// not read or write outside its own buffers and the memory that the others have handed over.
+// not read or write outside its own buffers and the memory that the others have handed over. If the first byte
+// says so, ranks adapt: they read and stage in turn, by a clock that the input sets, so that an input always does
+// the same.
 //
 //   feedMailboxes(bytes);   // true if nothing was refused
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -75,14 +78,17 @@ inline collectives::Reduction plainReduction(std::size_t elementBytes, bool scal
 
 class FuzzedExchange {
  public:
-  FuzzedExchange()
+  static constexpr std::uint8_t kAdapts = 128;  // in the first byte; actions have no other use for it
+
+  explicit FuzzedExchange(bool adapts)
       : mailboxes_(mailboxes()),
         exchange_(kFuzzedSelf, (*mailboxes_)[kFuzzedSelf], peersOf(*mailboxes_), false, false,
-                  transport::CopyChoices::fromText("block_read_from=20000 block_read_up_to=50000 "
-                                                   "reduce_read_from=20000 reduce_read_up_to=50000")) {
+                  transport::CopyChoices::fromText(adapts ? "adapt=1" : "", kChoices), {},
+                  collectives::SharedWork(), [this] { return now_ += tick_; }) {
     for (transport::Mailbox& mailbox : *mailboxes_) {
       std::memset(static_cast<void*>(&mailbox.descriptors), 0, sizeof mailbox.descriptors);
       mailbox.left = 0;
+      mailbox.beat = 0;
     }
   }
 
@@ -116,12 +122,15 @@ class FuzzedExchange {
         peer((what & 8) != 0).admits = (what & 16) != 0;
         break;
       default:
+        tick_ = std::chrono::nanoseconds(std::int64_t{1} << (what / 8));
         break;
     }
     step();
   }
 
  private:
+  static inline const auto kChoices = transport::CopyChoices::fromText(
+      "block_read_from=20000 block_read_up_to=50000 reduce_read_from=20000 reduce_read_up_to=50000");
   using AllMailboxes = std::array<transport::Mailbox, kFuzzedRanks>;
   static const std::shared_ptr<AllMailboxes>& mailboxes() {
     static const auto all = std::make_shared<AllMailboxes>();
@@ -190,6 +199,7 @@ class FuzzedExchange {
       place->address = input.take<std::uint32_t>();
       if ((how & 4) != 0) *place = {transport::BufferPlace::kFirstRegion, place->address % kMaxBufferBytes};
     }
+    mailbox.beat = static_cast<std::uint32_t>(number);
     descriptor.number = number;
   }
 
@@ -206,6 +216,8 @@ class FuzzedExchange {
   }
 
   const std::shared_ptr<AllMailboxes> mailboxes_;
+  std::chrono::steady_clock::time_point now_;
+  std::chrono::nanoseconds tick_{1};  // between two looks at the clock
   collectives::DirectExchange exchange_;
   collectives::DirectWork work_;
   std::unique_ptr<std::byte[]> input_, output_;
@@ -215,7 +227,8 @@ class FuzzedExchange {
 
 inline bool feedMailboxes(std::string_view bytes) {
   Input input(bytes);
-  FuzzedExchange exchange;
+  FuzzedExchange exchange(!bytes.empty() &&
+                          (static_cast<std::uint8_t>(bytes.front()) & FuzzedExchange::kAdapts) != 0);
   try {
     for (int i = 0; i < 64 && !input.empty(); ++i) exchange.act(input);
     return true;
