@@ -35,6 +35,7 @@ struct CalibratedSize {
 
 // How data moves between two ranks of this host: what is the fastest here, and where that is remembered.
 struct CopyReport {
+  std::string cores;  // the kind of pair that the ranks have
   collectives::Calibration found;
   std::string file;
   std::string problem;  // why it was not measured, or is not remembered; empty if it is
@@ -46,7 +47,7 @@ struct CalibrationReport {
   int cores = 0;
   std::string netProblem;  // why the network could not be measured; empty if it was
   std::vector<CalibratedSize> sizes;
-  CopyReport copies;
+  std::vector<CopyReport> copies;
 
   // The number of sizes at which the model chooses the fastest protocol, or one that is as fast within the
   // noise.
@@ -127,7 +128,8 @@ std::string sizesText(const CalibrationReport& report, const Terminal& terminal)
 }
 
 std::string copiesText(const CopyReport& report, const Terminal& terminal) {
-  std::string text = "\n" + terminal.paint(Style::kBold, "How data moves between two ranks, us") + "\n";
+  const std::string title = fmt::format("How data moves between two ranks on {}, us", report.cores);
+  std::string text = "\n" + terminal.paint(Style::kBold, title) + "\n";
   Table table({{"size", Align::kRight}, {"operation"}, {"ways"}});
   for (const collectives::TimedWays& timed : report.found.timed) {
     std::string ways;
@@ -136,9 +138,10 @@ std::string copiesText(const CopyReport& report, const Terminal& terminal) {
     table.add({{sizeText(timed.bytes)}, {timed.operation}, {ways}});
   }
   text += table.text(terminal, 2) + fmt::format("\nXYLEM_COPY_CHOICES={}\n", commaText(report.found.choices));
-  return text + (report.problem.empty()
-                     ? fmt::format("All jobs here choose so: it is remembered in {}.\n", report.file)
-                     : fmt::format("It is not remembered: {}\n", report.problem));
+  return text + (report.problem.empty() ? fmt::format("Jobs choose so if the first and the last rank of a "
+                                                      "host are on {}: it is remembered in {}.\n",
+                                                      report.cores, report.file)
+                                        : fmt::format("It is not remembered: {}\n", report.problem));
 }
 
 int CalibrationReport::agreeing() const {
@@ -207,10 +210,25 @@ std::string calibrationText(const CalibrationReport& report, const Terminal& ter
         terminal.paint(Style::kYellow,
                        "The rounds differ much: was the machine busy? Try again, or with more --rounds.") +
         "\n";
-  text += copiesText(report.copies, terminal);
+  for (const CopyReport& copies : report.copies) text += copiesText(copies, terminal);
+  if (report.copies.empty()) text += "\nHow data moves was not measured: there is one core.\n";
   return text +
          "\nFor the environment of all ranks, or ~/.nccl.conf:\nXYLEM_HOST_MODEL=" + report.fit.model.text() +
          "\n";
+}
+
+plan::Json toJson(const CopyReport& report) {
+  plan::Json json = {{"cores", report.cores},
+                     {"XYLEM_COPY_CHOICES", commaText(report.found.choices)},
+                     {"file", report.file}};
+  if (!report.problem.empty()) json["problem"] = report.problem;
+  for (const collectives::TimedWays& timed : report.found.timed)
+    for (std::size_t i = 0; i < timed.ways.size(); ++i)
+      json["times"].push_back({{"operation", timed.operation},
+                               {"bytes", timed.bytes},
+                               {"way", timed.ways[i]},
+                               {"microseconds", timed.microseconds[i]}});
+  return json;
 }
 
 plan::Json toJson(const CalibrationReport& report) {
@@ -244,36 +262,23 @@ plan::Json toJson(const CalibrationReport& report) {
                      {"constants", constants},          {"sizes", sizes},
                      {"agreeing", report.agreeing()},   {"worstLoss", report.worstLoss()},
                      {"noisy", report.noisy()},         {"XYLEM_HOST_MODEL", report.fit.model.text()}};
-  plan::Json& copies = json["copies"];
-  copies = {{"XYLEM_COPY_CHOICES", commaText(report.copies.found.choices)}, {"file", report.copies.file}};
-  if (!report.copies.problem.empty()) copies["problem"] = report.copies.problem;
-  for (const collectives::TimedWays& timed : report.copies.found.timed)
-    for (std::size_t i = 0; i < timed.ways.size(); ++i)
-      copies["times"].push_back({{"operation", timed.operation},
-                                 {"bytes", timed.bytes},
-                                 {"way", timed.ways[i]},
-                                 {"microseconds", timed.microseconds[i]}});
+  json["copies"] = plan::Json::array();
+  for (const CopyReport& copies : report.copies) json["copies"].push_back(toJson(copies));
   if (!report.netProblem.empty()) json["netProblem"] = report.netProblem;
   return json;
 }
 
 // Measures and remembers how data moves between two cores of this host.
-CopyReport calibrateCopies(int rounds) {
-  CopyReport report;
-  const auto cores = device::corePair(device::coreSet(), device::coreSet());
-  if (!cores) {
-    report.problem = "there is one core";
-    return report;
-  }
-  const transport::MachineKey key = comm::machineKey(*cores);
+CopyReport calibrateCopies(const device::CorePair& cores, int rounds) {
+  const transport::MachineKey key = comm::machineKey(cores);
   const auto file = transport::ChoiceFile::of(key);
-  report.file = file.path();
+  CopyReport report{key.pair, {}, file.path(), {}};
   try {
-    report.found = collectives::calibrate(*cores, {.time = kCopiesTime, .repeats = rounds, .large = true});
+    report.found = collectives::calibrate(cores, {.time = kCopiesTime, .repeats = rounds, .large = true});
     report.problem = report.found.complete
                          ? file.remember(key, {report.found.choices, report.found.numbers()})
                          : "time ran out before all was measured";
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     report.problem = error.what();
   }
   return report;
@@ -295,8 +300,10 @@ int runCalibration(const CalibrationOptions& options) {
     });
     report = reportOf(rounds, tuning::fitHostModel(rounds));
     report.netProblem = bench.netProblem();
-    progress.say("measuring how data moves");
-    report.copies = calibrateCopies(options.rounds);
+    for (const device::CorePair& cores : device::corePairs(device::coreSet())) {
+      progress.say("measuring how data moves");
+      report.copies.push_back(calibrateCopies(cores, options.rounds));
+    }
   }
   report.cores = device::coreCount();
   if (options.json)

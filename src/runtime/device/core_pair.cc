@@ -23,13 +23,23 @@ int highestOf(const CoreSet& cores) {
   return -1;
 }
 
+// A list of the kernel for a core; empty if there is none.
+std::string listOf(int core, const std::string& name) {
+  std::ifstream in(fmt::format("/sys/devices/system/cpu/cpu{}/{}", core, name));
+  std::string list;
+  std::getline(in, list);
+  return list;
+}
+bool names(const std::string& list, int core) {
+  return coresOfList(list).test(static_cast<std::size_t>(core));
+}
+
 bool shareCache(int a, int b) {
   // The kernel lists the caches of a core from the first level up; those of the first level are its own.
   for (int index = 0; index < 8; ++index) {
-    std::ifstream in(fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/shared_cpu_list", a, index));
-    std::string list;
-    if (!std::getline(in, list)) break;
-    if (coresOfList(list).test(static_cast<std::size_t>(b))) return true;
+    const std::string list = listOf(a, fmt::format("cache/index{}/shared_cpu_list", index));
+    if (list.empty()) break;
+    if (names(list, b)) return true;
   }
   return false;
 }
@@ -45,6 +55,28 @@ std::optional<CorePair> corePair(const CoreSet& mine, const CoreSet& theirs) {
   if (pair.first < 0 || pair.second < 0 || pair.first == pair.second) return std::nullopt;
   pair.sharesCache = shareCache(pair.first, pair.second);
   return pair;
+}
+
+Sharing Sharing::here() {
+  return {shareCache, [](int a, int b) { return names(listOf(a, "topology/thread_siblings_list"), b); }};
+}
+
+std::vector<CorePair> corePairs(const CoreSet& cores, const Sharing& sharing) {
+  std::vector<CorePair> pairs;
+  const std::optional<CorePair> apart = corePair(cores, cores);
+  if (!apart) return pairs;
+  pairs.push_back({apart->first, apart->second, sharing.cache(apart->first, apart->second)});
+  std::optional<CorePair> other;
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    const CorePair pair{apart->first, static_cast<int>(i), !pairs.front().sharesCache};
+    if (!cores[i] || pair.second == pair.first || sharing.cache(pair.first, pair.second) != pair.sharesCache)
+      continue;
+    const bool isOneCore = sharing.core(pair.first, pair.second);
+    if (!other || !isOneCore) other = pair;
+    if (!isOneCore) break;
+  }
+  if (other) pairs.push_back(*other);
+  return pairs;
 }
 
 std::string processorText() {

@@ -8,8 +8,10 @@
 
 #include <sched.h>
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/device/host_device.h"
 
@@ -20,9 +22,19 @@ struct CorePair {
   bool sharesCache = true;  // below both there is a cache that both use
 };
 
+// How cores lie to each other; on this machine as the kernel tells it.
+struct Sharing {
+  std::function<bool(int, int)> cache, core;  // whether both use one
+  static Sharing here();
+};
+
 // A core of `mine` and another one of `theirs`, as far apart by number as can be: cores of one socket have
 // numbers next to each other. Nothing if both sets are one and the same core.
 std::optional<CorePair> corePair(const CoreSet& mine, const CoreSet& theirs);
+
+// A pair of each kind that there is among `cores`, that of corePair() first. Two that share a cache are not the halves of one core if there
+// are others.
+std::vector<CorePair> corePairs(const CoreSet& cores, const Sharing& sharing = Sharing::here());
 
 // Make, family, model and caches of the processor, as the kernel tells them.
 std::string processorText();

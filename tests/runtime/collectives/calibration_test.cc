@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
+#include <vector>
 
 #include "core/error.h"
 
@@ -104,6 +106,24 @@ TEST(Calibration, SaysWhichCoreItMayNotUse) {
   cores.first = 0;
   cores.second = 1023;
   EXPECT_THAT([&] { calibrate(cores); }, ThrowsMessage<Error>(HasSubstr("cannot run on core 1023")));
+}
+
+// Eight cores in two groups with a cache each; core N and core N + 4 are halves of one.
+TEST(CorePairs, AreOneOfEachKind) {
+  const device::Sharing sharing{[](int a, int b) { return a % 4 / 2 == b % 4 / 2; },
+                                [](int a, int b) { return a % 4 == b % 4; }};
+  const auto pairsOf = [&](unsigned long cores) {
+    std::vector<std::tuple<int, int, bool>> found;
+    for (const device::CorePair& pair : device::corePairs(device::CoreSet(cores), sharing))
+      found.emplace_back(pair.first, pair.second, pair.sharesCache);
+    return found;
+  };
+  EXPECT_THAT(pairsOf(0b1111'1111), ElementsAre(std::tuple(0, 7, false), std::tuple(0, 1, true)));
+  EXPECT_THAT(pairsOf(0b1001'0001), ElementsAre(std::tuple(0, 7, false), std::tuple(0, 4, true)))
+      << "but halves";
+  EXPECT_THAT(pairsOf(0b0010'1101), ElementsAre(std::tuple(0, 5, true), std::tuple(0, 2, false)));
+  EXPECT_THAT(pairsOf(0b0000'0011), ElementsAre(std::tuple(0, 1, true)));
+  EXPECT_THAT(pairsOf(0b1000), IsEmpty());
 }
 
 TEST(CorePair, HasTwoDifferentCores) {
