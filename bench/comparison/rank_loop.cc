@@ -91,7 +91,7 @@ class Rank {
     if (bytes > 0) std::memset(out_.get(), 0, bytes);
   }
 
-  // Results in place become the next inputs: zeros remain zeros.
+  // Results in place become the next inputs. Zeros remain zeros, but at the root of a Reduce, where values grow.
   const float* inputOf(const Case& c) const {
     const std::optional<std::uint64_t> place = ownPlace(c, engine_.rank());
     return place ? out_.get() + *place : in_.get();

@@ -48,7 +48,7 @@ X(kNetGdrLevel, "NCCL_NET_GDR_LEVEL", kLevel, 0, 0, "",
 X(kNetForceFlush, "NCCL_NET_FORCE_FLUSH", kInteger, 0, 1, "0",
   "1: flush what a NIC has written into GPU memory, whatever the GPU")
 X(kCumemEnable, "NCCL_CUMEM_ENABLE", kInteger, -2, 1, "-2",
-  "0: processes share memory of GPUs by CUDA IPC; 1, -2: as files (cuMem) where the driver makes them")
+  "1: processes share memory of GPUs as files (cuMem) where the driver makes them; 0, -2: by CUDA IPC")
 X(kDmabufEnable, "NCCL_DMABUF_ENABLE", kInteger, 0, 1, "1",
   "0: net plugins get memory of GPUs by its address alone, not as DMA-BUF")
 X(kNetGdrRead, "NCCL_NET_GDR_READ", kInteger, -2, 1, "-2",

@@ -73,8 +73,8 @@ class TwoSides {
     run(work, 0);
     const auto done = [&] { return done_.load(std::memory_order_acquire) == round; };
     if (!await(done)) {
-      // The other side uses what belongs to the caller. It may wait for a core that another program keeps, so it gets all cores.
-      pthread_setaffinity_np(thread_.native_handle(), sizeof all_, &all_);
+      // The other side uses what belongs to the caller.
+      freeOther();
       while (!done()) std::this_thread::yield();
     }
     const double took = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
@@ -120,6 +120,7 @@ class TwoSides {
   void serve(int core) noexcept {
     std::optional<device::OnCore> there;
     run([&](int) { there.emplace(core); }, 1);
+    if (freed_.load()) there.reset();
     for (std::uint32_t round = 1;; ++round) {
       for (int spins = 0; begun_.load(std::memory_order_acquire) != round; ++spins) {
         if (ended_.load(std::memory_order_relaxed)) return;
@@ -129,8 +130,14 @@ class TwoSides {
       done_.store(round, std::memory_order_release);
     }
   }
+  // The other side may wait for a core that another program keeps, so it gets all cores.
+  void freeOther() {
+    freed_.store(true);
+    pthread_setaffinity_np(thread_.native_handle(), sizeof all_, &all_);
+  }
   void finish() {
     ended_.store(true, std::memory_order_relaxed);
+    freeOther();
     thread_.join();
   }
 
@@ -147,7 +154,7 @@ class TwoSides {
   const std::function<void(int)>* work_ = nullptr;
   alignas(128) std::atomic<std::uint32_t> begun_{0};
   alignas(128) std::atomic<std::uint32_t> done_{0};
-  std::atomic<bool> ended_{false};
+  std::atomic<bool> ended_{false}, freed_{false};
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
   std::thread thread_;

@@ -1,6 +1,7 @@
 #include "runtime/device/host_device.h"
 
 #include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,13 +62,19 @@ std::optional<double> firstQuotaIn(const std::filesystem::path& folder) {
   return std::nullopt;
 }
 
+// The kernel's number of a control group, which is the same in all namespaces.
+std::uint64_t numberOf(const std::filesystem::path& folder) {
+  struct stat status {};
+  return stat(folder.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
 }  // namespace
 
 // `3:cpu,cpuacct:/job/7` in version 1, `0::/job/7` in version 2. Groups around a group limit it, too. In a container the top is the
 // container's own group.
-std::optional<double> coreQuota(const std::filesystem::path& root) {
+std::optional<CoreQuota> coreQuota(const std::filesystem::path& root) {
   const std::filesystem::path mounted = root / "sys/fs/cgroup";
-  std::optional<double> least;
+  std::optional<CoreQuota> least;
   std::ifstream in(root / "proc/self/cgroup");
   for (std::string line; std::getline(in, line);) {
     const std::size_t first = line.find(':'),
@@ -80,7 +87,7 @@ std::optional<double> coreQuota(const std::filesystem::path& root) {
     std::filesystem::path group = line.substr(second + 2);
     for (;; group = group.parent_path()) {
       const auto quota = names.empty() ? quotaIn(top / group / "cpu.max") : firstQuotaIn(top / group);
-      if (quota && (!least || *quota < *least)) least = quota;
+      if (quota && (!least || *quota < least->cores)) least = {*quota, numberOf(top / group)};
       if (group.empty()) break;
     }
   }

@@ -6,6 +6,7 @@
 
 #include <bitset>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 
@@ -19,9 +20,13 @@ using CoreSet = std::bitset<1024>;
 CoreSet coreSet();
 inline int coreCount() { return static_cast<int>(coreSet().count()); }
 
-// How many cores the control groups of this process may use at the same time; nothing: there is no limit. `root`: where /proc and
-// /sys are.
-std::optional<double> coreQuota(const std::filesystem::path& root = "/");
+// How many cores the control groups of this process may use at the same time, and the one that limits them most; nothing: there is no limit.
+// `root`: where /proc and /sys are.
+struct CoreQuota {
+  double cores = 0;
+  std::uint64_t group = 0;  // the same for all processes in it
+};
+std::optional<CoreQuota> coreQuota(const std::filesystem::path& root = "/");
 
 // XYLEM_HOST_DEVICES if that is set. Otherwise one per core of the machine, or one per process of the job on
 // this machine if that is more.

@@ -34,7 +34,7 @@ GpuContext::GpuContext(const DriverTable& driver, int rank, int device, const Se
   if (device < 0 || device >= count)
     throw Error(ResultCode::kInvalidUsage, "{}: there are {} GPUs", who(), count);
   require(driver.facts(device, &facts_), "asking for the GPU's properties");
-  if (settings.integer(Setting::kCumemEnable) == 0) facts_.givesFiles = 0;
+  givesFiles_ = facts_.givesFiles != 0 && settings.integer(Setting::kCumemEnable) == 1;
   if (facts_.sharesHostAddresses == 0)
     throw Error(ResultCode::kUnhandledCudaError,
                 "{}: it does not see memory of the host at the host's addresses, which Xylem needs", who());

@@ -30,7 +30,7 @@ class GpuContext {
   int device() const { return device_; }
   const DeviceFacts& facts() const { return facts_; }
   // Whether memory may be given to other processes as a file.
-  bool givesFiles() const { return facts_.givesFiles != 0; }
+  bool givesFiles() const { return givesFiles_; }
 
   // Throws Error (ncclUnhandledCudaError) if `status` is none of success.
   void require(Status status, std::string_view what) const {
@@ -62,6 +62,7 @@ class GpuContext {
   const int rank_;
   const int device_;
   DeviceFacts facts_{};
+  bool givesFiles_ = false;
   mutable std::array<std::atomic<const void*>, 16> rightBuffers_{};
 };
 

@@ -10,7 +10,7 @@ namespace xylem::gpu {
 namespace {
 
 // A process answers at once if it lives.
-constexpr std::chrono::seconds kFileWithin{10};
+constexpr std::chrono::seconds kFileWithin{5};
 
 struct MemoryFile {
   transport::FileName name;
@@ -40,25 +40,6 @@ SharedMemories& sharedMemories() {
   return *all;
 }
 
-FileDescriptor openFile(const DriverTable& driver, int device, void* memory) {
-  int descriptor = -1;
-  if (driver.enter(device) != kDone) return {};
-  const Status status = driver.openFile(memory, &descriptor);
-  driver.leave();
-  return FileDescriptor(status == kDone ? descriptor : -1);
-}
-
-// In a file, if the driver makes one and opens it: where it makes some, it may not be allowed to open them.
-GpuMemory memoryForProcesses(const GpuContext& gpu, std::size_t bytes, std::string_view what) {
-  if (gpu.givesFiles()) try {
-      GpuMemory memory(gpu, GpuMemory::Where::kFile, bytes, what);
-      if (openFile(gpu.driver(), gpu.device(), memory.data())) return memory;
-    } catch (const Error&) {
-      // If there is no memory at all, that without a file throws, too.
-    }
-  return {gpu, GpuMemory::Where::kDevice, bytes, what};
-}
-
 // The driver gets it back, by `release`, when the last lets go of it.
 std::shared_ptr<std::byte> held(const GpuContext& gpu, void* memory, Status (*release)(void*),
                                 std::size_t offset) {
@@ -74,7 +55,10 @@ NamedMemory memoryByIpc(const GpuContext& gpu, const IpcHandle& handle) {
   void* memory = nullptr;
   const EnteredDevice entered(gpu);
   if (const Status status = gpu.driver().importMemory(&handle, &memory); status != kDone)
-    return {nullptr, fmt::format("CUDA IPC: {}", gpu.driver().describe(status))};
+    return {nullptr,
+            fmt::format(
+                "CUDA IPC: {}{}", gpu.driver().describe(status),
+                gpu.facts().givesFiles == 0 ? "" : "; NCCL_CUMEM_ENABLE=1 shares memory as files instead")};
   return {held(gpu, memory, gpu.driver().closeMemory, handle.offset), {}};
 }
 
@@ -96,21 +80,28 @@ NamedMemory memoryOfFile(const GpuContext& gpu, const MemoryFile& file) {
 }  // namespace
 
 SharedGpuMemory::SharedGpuMemory(const GpuContext& gpu, std::size_t bytes, std::string_view what,
-                                 Sharers sharers)
-    : memory_(sharers == Sharers::kProcesses ? memoryForProcesses(gpu, bytes, what)
-                                             : GpuMemory(gpu, GpuMemory::Where::kDevice, bytes, what)) {
+                                 Sharers sharers) {
   const DriverTable& driver = gpu.driver();
   const EnteredDevice entered(gpu);
+  if (sharers == Sharers::kProcesses && gpu.givesFiles()) makeFile(gpu, bytes, what);
+  if (!name_) memory_ = GpuMemory(gpu, GpuMemory::Where::kDevice, bytes, what);
   gpu.require(driver.clear(data(), bytes), "clearing memory");
-  if (sharers == Sharers::kThisProcess) return;
-  if (memory_.where() == GpuMemory::Where::kFile) {
-    file_ = std::make_unique<transport::GivenFile>(
-        [&driver, device = gpu.device(), memory = data()] { return openFile(driver, device, memory); });
-    name_ = nameOf(MemoryName::By::kFile, MemoryFile{file_->name(), memory_.size()});
-    return;
-  }
+  if (sharers == Sharers::kThisProcess || name_) return;
   IpcHandle handle{};
   if (driver.exportMemory(data(), &handle) == kDone) name_ = nameOf(MemoryName::By::kIpc, handle);
+}
+
+// Does nothing if the driver makes no file now: it may be able to, and not be allowed to. If there is no memory at all, none without a file can
+// be had either.
+void SharedGpuMemory::makeFile(const GpuContext& gpu, std::size_t bytes, std::string_view what) try {
+  GpuMemory memory(gpu, GpuMemory::Where::kFile, bytes, what);
+  int descriptor = -1;
+  gpu.require(gpu.driver().openFile(memory.data(), &descriptor), "opening memory as a file");
+  auto file = std::make_unique<transport::GivenFile>(FileDescriptor(descriptor));
+  name_ = nameOf(MemoryName::By::kFile, MemoryFile{file->name(), memory.size()});
+  memory_ = std::move(memory);
+  file_ = std::move(file);
+} catch (const Error&) {
 }
 
 std::shared_ptr<SharedGpuMemory> SharedGpuMemory::make(const GpuContext& gpu, std::size_t bytes,

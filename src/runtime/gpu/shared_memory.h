@@ -1,7 +1,7 @@
 #pragma once
 // Memory of a GPU that the GPUs of other ranks of the host reach: those of this process by its address, those of other processes by a
 // name. The name is that of a file, which the driver makes (its cuMem functions) and the process that has the memory gives to those that
-// ask; or it is a handle of CUDA IPC, where the driver makes no files or NCCL_CUMEM_ENABLE=0 forbids them.
+// ask, if NCCL_CUMEM_ENABLE=1; or it is a handle of CUDA IPC.
 //
 //   const std::shared_ptr<SharedGpuMemory> memory = SharedGpuMemory::make(gpu, bytes, "a queue", Sharers::kProcesses);
 //   if (const std::optional<MemoryName> name = memory->name()) ...
@@ -43,7 +43,9 @@ class SharedGpuMemory {
   const std::optional<MemoryName>& name() const { return name_; }
 
  private:
-  const GpuMemory memory_;
+  void makeFile(const GpuContext& gpu, std::size_t bytes, std::string_view what);
+
+  GpuMemory memory_;
   std::unique_ptr<transport::GivenFile> file_;
   std::optional<MemoryName> name_;
 };

@@ -159,8 +159,7 @@ TEST(HostCores, OfRanksThatAreBoundAreAllThatTheyHave) {
 }
 
 struct Limited {
-  std::uint64_t quota = 0;
-  std::uint64_t pidNamespace = 1;
+  std::uint32_t quota = 0, group = 1;
 };
 
 // The cores of ranks that may run on any of 64, as far as quotas let them.
@@ -169,13 +168,13 @@ HostCores coresWithin(const std::vector<Limited>& ranks) {
   for (const Limited& limited : ranks) {
     addRanks(peers, 1, {~0UL});
     peers.back().quota = limited.quota;
-    peers.back().peer.pidNamespace = limited.pidNamespace;
+    peers.back().quotaGroup = limited.group;
   }
   return coresOfHosts(peers, hostMapOf(peers, 0)).front();
 }
 
 TEST(HostCores, AreNoMoreThanTheQuota) {
-  const auto ranks = [](std::size_t count, std::uint64_t quota) {
+  const auto ranks = [](std::size_t count, std::uint32_t quota) {
     return coresWithin(std::vector<Limited>(count, Limited{quota}));
   };
   EXPECT_EQ(ranks(8, 0).perRank, 8) << "there is none";
@@ -185,13 +184,13 @@ TEST(HostCores, AreNoMoreThanTheQuota) {
   EXPECT_FALSE(ranks(8, 8000).oversubscribed);
   EXPECT_EQ(ranks(8, 23999).perRank, 2);
   EXPECT_EQ(ranks(8, 1000000).perRank, 8) << "more than there are";
-  EXPECT_EQ(ranks(8, ~std::uint64_t{0}).perRank, 8);
+  EXPECT_EQ(ranks(8, ~std::uint32_t{0}).perRank, 8);
   EXPECT_TRUE(ranks(1, 1).oversubscribed);
 }
 
 TEST(HostCores, HaveTheLeastQuotaThatOneOfTheirRanksSees) {
-  EXPECT_EQ(coresWithin({{0}, {12000}, {6000}}).perRank, 2);
-  EXPECT_TRUE(coresWithin({{0}, {0}, {2000}}).oversubscribed);
+  EXPECT_EQ(coresWithin({{12000}, {12000}, {6000}}).perRank, 2);
+  EXPECT_FALSE(coresWithin({{0}, {0}, {2000}}).oversubscribed) << "the others have no quota";
 }
 
 TEST(HostCores, HaveTheQuotaOfEachContainerForItsRanks) {
@@ -202,9 +201,9 @@ TEST(HostCores, HaveTheQuotaOfEachContainerForItsRanks) {
 
 TEST(HostCores, OfADescriptionAreTheThreadsAndTheQuotaOfItsGroups) {
   const PeerInfo info = describePeer(Settings(), 0, 0);
-  const std::optional<double> quota = device::coreQuota();
+  const std::optional<device::CoreQuota> quota = device::coreQuota();
   EXPECT_EQ(info.cores, device::coreSet());
-  EXPECT_EQ(info.quota, quota ? static_cast<std::uint64_t>(*quota * 1000) : 0);
+  EXPECT_EQ(info.quota, quota ? static_cast<std::uint32_t>(quota->cores * 1000) : 0);
 }
 
 TEST(HostCores, AreEachHostsOwn) {

@@ -12,27 +12,32 @@
 namespace xylem::device {
 namespace {
 
-class CoreQuota : public ::testing::Test {
+class CoreQuotas : public ::testing::Test {
  protected:
   void write(const std::string& file, const std::string& text) {
     const std::filesystem::path path = root_ / file;
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << text << '\n';
   }
-  std::optional<double> found() const { return coreQuota(root_ / "."); }
+  std::optional<double> found() const {
+    const auto quota = coreQuota(root_ / ".");
+    if (!quota) return std::nullopt;
+    EXPECT_NE(quota->group, 0u);
+    return quota->cores;
+  }
 
  private:
   const TemporaryDirectory root_;
 };
 
-TEST_F(CoreQuota, IsNoneWhereNothingLimits) {
+TEST_F(CoreQuotas, IsNoneWhereNothingLimits) {
   EXPECT_EQ(found(), std::nullopt) << "no groups at all";
   write("proc/self/cgroup", "0::/job");
   write("sys/fs/cgroup/job/cpu.max", "max 100000");
   EXPECT_EQ(found(), std::nullopt);
 }
 
-TEST_F(CoreQuota, IsTheLeastOfTheGroupAndThoseAroundIt) {
+TEST_F(CoreQuotas, IsTheLeastOfTheGroupAndThoseAroundIt) {
   write("proc/self/cgroup", "0::/slice/job/step");
   write("sys/fs/cgroup/slice/job/step/cpu.max", "800000 100000");
   write("sys/fs/cgroup/slice/job/cpu.max", "250000 100000");
@@ -40,13 +45,13 @@ TEST_F(CoreQuota, IsTheLeastOfTheGroupAndThoseAroundIt) {
   EXPECT_EQ(found(), 2.5);
 }
 
-TEST_F(CoreQuota, InAContainerIsThatOfTheTop) {
+TEST_F(CoreQuotas, InAContainerIsThatOfTheTop) {
   write("proc/self/cgroup", "0::/../../docker/4711");
   write("sys/fs/cgroup/cpu.max", "150000 100000");
   EXPECT_EQ(found(), 1.5);
 }
 
-TEST_F(CoreQuota, OfVersionOneIsInTwoFiles) {
+TEST_F(CoreQuotas, OfVersionOneIsInTwoFiles) {
   write("proc/self/cgroup", "5:memory:/job\n4:cpu,cpuacct:/job\n3:cpuset:/job");
   write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1");
   write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000");
@@ -55,7 +60,7 @@ TEST_F(CoreQuota, OfVersionOneIsInTwoFiles) {
   EXPECT_EQ(found(), 4.0);
 }
 
-TEST_F(CoreQuota, IgnoresWhatIsNoQuota) {
+TEST_F(CoreQuotas, IgnoresWhatIsNoQuota) {
   write("proc/self/cgroup", "no groups\n:\n0::/job");
   write("sys/fs/cgroup/job/cpu.max", "-5 none");
   EXPECT_EQ(found(), std::nullopt);

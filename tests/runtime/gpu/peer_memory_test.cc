@@ -231,19 +231,21 @@ TEST(GpuProcesses, MapEachOthersMemory) {
     auto variables = variablesOf("Ring,Tree", protocol);
     variables["XYLEM_DEVICE"] = "auto";
     variables["XYLEM_TEST_FILES"] = "given";
+    variables["NCCL_CUMEM_ENABLE"] = "1";
     const Environment environment(variables);
     runProcesses(3, "gpu");
   }
 }
 
-// The driver makes none, makes some that it does not open, or may not make them.
+// The driver makes none, makes some that it does not open, or is not asked for them.
 TEST(GpuProcesses, ShareMemoryByIpcWhereThereAreNoFiles) {
   auto variables = variablesOf("Ring,Tree", "Simple");
   variables["XYLEM_DEVICE"] = "auto";
-  for (const char* const files : {"none", "closed", "forbidden"}) {
+  variables["NCCL_CUMEM_ENABLE"] = "1";
+  for (const char* const files : {"none", "closed", "not asked for"}) {
     SCOPED_TRACE(files);
     variables["XYLEM_TEST_FILES"] = files;
-    if (files == std::string("forbidden")) variables["NCCL_CUMEM_ENABLE"] = "0";
+    if (files == std::string("not asked for")) variables.erase("NCCL_CUMEM_ENABLE");
     const Environment environment(variables);
     runProcesses(2, "gpu");
   }
@@ -254,6 +256,7 @@ std::string warningsOfProcessesApart(const std::string& files) {
   auto variables = variablesOf("Ring", "Simple");
   variables["XYLEM_DEVICE"] = "auto";
   variables["XYLEM_TEST_FILES"] = files;
+  variables["NCCL_CUMEM_ENABLE"] = "1";
   variables["NCCL_DEBUG"] = "WARN";
   variables["NCCL_DEBUG_FILE"] = folder / "log.%p";
   const Environment environment(variables);

@@ -57,7 +57,7 @@ void GpuQueues::offer(const transport::RecvEnd& side) {
     end.device = newMemory(offer, transport::queueBytes(end.queue.stepBytes), way.by);
     if (way.by == Reach::By::kProcess && way.readsBuffers && reaches(way.device))
       offer.reads.store(1, std::memory_order_relaxed);
-  } catch (const Error&) {
+  } catch (...) {
     offer.offered.store(transport::DeviceQueue::kNothing, std::memory_order_release);
     throw;
   }
@@ -87,10 +87,13 @@ void GpuQueues::accept(const transport::SendEnd& side) {
   transport::DeviceQueue& offer = end.queue.control->device;
   if (offer.accepted.load(std::memory_order_relaxed) != 0) return;
   try {
-    gpu::NamedMemory found = offeredMemory(offer, reach_(side.peer()));
+    // A rank whose memory this one could not reach is not asked again: to find that out may have taken seconds.
+    gpu::NamedMemory found{nullptr, failed_[side.peer()]};
+    if (found.why.empty()) found = offeredMemory(offer, reach_(side.peer()));
+    if (found.memory == nullptr) failed_[side.peer()] = found.why;
     end.device = std::move(found.memory);
     end.why = std::move(found.why);
-  } catch (const Error&) {
+  } catch (...) {
     offer.accepted.store(transport::DeviceQueue::kRefused, std::memory_order_release);
     throw;
   }

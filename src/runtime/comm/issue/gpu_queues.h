@@ -89,6 +89,7 @@ class GpuQueues {
   std::map<const void*, End> ends_;    // by SendEnd and RecvEnd
   std::set<const transport::Connection*> agreed_;
   bool othersReadBuffers_ = false, othersWriteBuffers_ = false;
+  std::map<int, std::string> failed_;  // ranks, and why this one does not reach their memory
   gpu::MemoryName::By namedBy_ = gpu::MemoryName::By::kNothing;
 };
 

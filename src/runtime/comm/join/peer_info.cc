@@ -33,11 +33,11 @@ std::uint64_t namespaceOf(const char* link) {
   return stat(link, &status) == 0 ? static_cast<std::uint64_t>(status.st_ino) : 0;
 }
 
-constexpr std::uint64_t kPerCore = 1000;  // PeerInfo::quota
+constexpr std::uint32_t kPerCore = 1000;  // PeerInfo::quota
 
-std::uint64_t quotaOf(std::optional<double> cores) {
+std::uint32_t quotaOf(double cores) {
   constexpr double kMost = 1e9;
-  return cores ? static_cast<std::uint64_t>(std::clamp(*cores * kPerCore, 1.0, kMost)) : 0;
+  return static_cast<std::uint32_t>(std::clamp(cores * kPerCore, 1.0, kMost));
 }
 
 Direct directOf(const Settings& settings) {
@@ -84,7 +84,10 @@ PeerInfo describePeer(const Settings& settings, int rank, int device, std::uint6
   info.peer.gpu = gpu;
   info.bufferBytes = static_cast<std::uint64_t>(settings.integer(Setting::kBuffSize));
   info.cores = device::coreSet();
-  info.quota = quotaOf(device::coreQuota());
+  if (const std::optional<device::CoreQuota> quota = device::coreQuota()) {
+    info.quota = quotaOf(quota->cores);
+    info.quotaGroup = static_cast<std::uint32_t>(quota->group);
+  }
   info.library = NCCL_VERSION_CODE;
   info.rules = rules::versionNumber(rules::rulesOf(settings)->version);
   info.direct = gpu != 0 ? Direct::kNothing : directOf(settings);
@@ -112,15 +115,15 @@ HostMap hostMapOf(std::span<const PeerInfo> peers, int rank) {
 
 std::vector<HostCores> coresOfHosts(std::span<const PeerInfo> peers, const HostMap& map) {
   struct Quota {
-    std::uint64_t least = ~std::uint64_t{0};
-    std::uint64_t ranks = 0;
+    std::uint32_t least = ~std::uint32_t{0};
+    std::uint32_t ranks = 0;
   };
   struct Known {
     device::CoreSet all;
     int ranks = 0;
     std::vector<std::pair<device::CoreSet, int>>
         sharing;                            // sets of cores, and how many ranks have each of them
-    std::map<std::uint64_t, Quota> quotas;  // by PID namespace
+    std::map<std::uint32_t, Quota> quotas;  // by control group
   };
   std::vector<Known> hosts(static_cast<std::size_t>(map.hosts));
   for (std::size_t r = 0; r < peers.size(); ++r) {
@@ -134,8 +137,9 @@ std::vector<HostCores> coresOfHosts(std::span<const PeerInfo> peers, const HostM
       host.sharing.emplace_back(cores, 1);
     else
       ++same->second;
-    Quota& quota = host.quotas[peers[r].peer.pidNamespace];
-    if (peers[r].quota != 0) quota.least = std::min(quota.least, peers[r].quota);
+    if (peers[r].quota == 0) continue;
+    Quota& quota = host.quotas[peers[r].quotaGroup];
+    quota.least = std::min(quota.least, peers[r].quota);
     ++quota.ranks;
   }
   // The scarcest of: all cores of the host for all its ranks, and each set of cores and each quota for the ranks that have it.
@@ -144,8 +148,8 @@ std::vector<HostCores> coresOfHosts(std::span<const PeerInfo> peers, const HostM
     int least = static_cast<int>(host.all.count()) / host.ranks;
     for (const auto& [cores, ranks] : host.sharing)
       least = std::min(least, static_cast<int>(cores.count()) / ranks);
-    for (const auto& [space, quota] : host.quotas)
-      if (const std::uint64_t each = quota.least / (kPerCore * quota.ranks); std::cmp_less(each, least))
+    for (const auto& [group, quota] : host.quotas)
+      if (const std::uint32_t each = quota.least / (kPerCore * quota.ranks); std::cmp_less(each, least))
         least = static_cast<int>(each);
     found.push_back({std::max(1, least), least < 1});
   }

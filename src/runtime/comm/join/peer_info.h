@@ -36,8 +36,9 @@ struct PeerInfo {
   // Ranks of a host with the same number send through each other's network devices (PXN); 0: not this one.
   std::int64_t usesProxies = 0;
   std::uint64_t reduces = 0;  // by its network: a reductionBit() each, and kGatherBit, kScatterBit
-  std::uint64_t quota = 0;    // of its control groups, in thousandths of a core; 0: there is no limit
-  device::CoreSet cores;      // on which this rank may run
+  // That its control groups have, in thousandths of a core, and the one that has it; 0: there is no limit.
+  std::uint32_t quota = 0, quotaGroup = 0;
+  device::CoreSet cores;  // on which this rank may run
 };
 
 // A random number of this process. A forked child gets one of its own.
@@ -57,8 +58,7 @@ struct HostMap {
 HostMap hostMapOf(std::span<const PeerInfo> peers, int rank);
 
 // The cores of a host on which the job's ranks may run. Ranks share cores if their sets are equal; sets that
-// overlap in other ways count as if they did not. Ranks share a quota if they have the same PID namespace: other
-// containers have quotas of their own.
+// overlap in other ways count as if they did not. Ranks share a quota if they are in the control group that has it.
 struct HostCores {
   int perRank = 1;              // at least this many for each rank
   bool oversubscribed = false;  // there are more ranks than cores for them: they take turns

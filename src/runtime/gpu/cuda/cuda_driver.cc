@@ -201,13 +201,16 @@ Status facts(int number, DeviceFacts* facts) {
     return status;
   if (const Status status = attribute(&facts->exportsDmaBuf, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED))
     return status;
-  int mapped = 0, files = 0;
+  // Network cards may have to register such memory.
+  int mapped = 0, files = 0, cards = 0;
   if (const Status status = attribute(&mapped, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED))
     return status;
   if (const Status status =
           attribute(&files, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED))
     return status;
-  facts->givesFiles = mapped != 0 && files != 0 ? 1 : 0;
+  if (const Status status = attribute(&cards, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED))
+    return status;
+  facts->givesFiles = mapped != 0 && files != 0 && cards != 0 ? 1 : 0;
   if (const Status status = enter(number)) return status;
   int perProcessor = 0;
   const Status status =
@@ -351,16 +354,13 @@ Status mapAllocation(const Mapping& mapping, const std::vector<CUmemAccessDesc>&
 }
 
 Status allocateFile(void** memory, std::size_t* bytes) {
-  int device = 0, cards = 0;
+  int device = 0;
   if (const Status status = cuda.cuCtxGetDevice(&device)) return status;
-  if (const Status status = cuda.cuDeviceGetAttribute(
-          &cards, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, device))
-    return status;
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   properties.location = placeOf(device);
-  properties.allocFlags.gpuDirectRDMACapable = cards != 0 ? 1 : 0;
+  properties.allocFlags.gpuDirectRDMACapable = 1;
   std::size_t whole = 0;
   if (const Status status =
           cuda.cuMemGetAllocationGranularity(&whole, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))

@@ -35,7 +35,8 @@ constexpr bool kTimesAreUsual = false;
 #endif
 
 constexpr std::size_t kBootIdLength = 36;  // a UUID
-constexpr std::time_t kKeptSeconds = std::time_t{90} * 24 * 3600;
+constexpr std::time_t kDaySeconds = std::time_t{24} * 3600;
+constexpr std::time_t kKeptSeconds = 90 * kDaySeconds, kRenewedSeconds = 7 * kDaySeconds;
 // A new file looks at some of the others only, as each look takes a while on a network file system.
 constexpr std::size_t kListedFiles = 4096, kLooksForOldFiles = 64;
 constexpr int kLockTries = 250;
@@ -90,9 +91,19 @@ bool writeAll(int fd, std::string_view text) {
 }
 
 bool isBootId(std::string_view text) {
-  return text.size() == kBootIdLength && std::all_of(text.begin(), text.end(), [](char c) {
-           return c == '-' || std::isxdigit(static_cast<unsigned char>(c)) != 0;
-         });
+  if (text.size() != kBootIdLength) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool isDash = i == 8 || i == 13 || i == 18 || i == 23;
+    if (isDash ? text[i] != '-' : std::isxdigit(static_cast<unsigned char>(text[i])) == 0) return false;
+  }
+  return true;
+}
+
+// Another user might have made it a link to a folder of this one's.
+bool isOwnFolder(const fs::path& folder) {
+  struct stat status {};
+  return lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 // All that write a file of this boot run under one kernel. It keeps the locks of folders itself, also those of NFS, so a lock needs no
@@ -120,6 +131,7 @@ class FolderLock {
 // Removes files that nothing has written for long: those of earlier boots, and what is left of a writer that was killed. Boot ids are
 // random, so each boot begins at another place of the list.
 void removeOldBeside(const fs::path& mine) {
+  if (!isOwnFolder(mine.parent_path())) return;
   std::vector<fs::path> files;
   std::error_code error;
   for (fs::directory_iterator file(mine.parent_path(), error), end;
@@ -183,6 +195,8 @@ std::string ChoiceFile::read() const {
   for (ssize_t n = 1; got < text.size() && n > 0; got += static_cast<std::size_t>(n))
     if (n = ::read(fd.get(), text.data() + got, text.size() - got); n < 0) return {};
   text.resize(got);
+  // The file of a machine that is up for long is in use, and not old.
+  if (std::time(nullptr) - status.st_mtime > kRenewedSeconds) futimens(fd.get(), nullptr);
   return text;
 }
 

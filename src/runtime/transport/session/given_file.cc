@@ -10,6 +10,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -35,7 +36,11 @@ class GivenFile::Giver {
  public:
   Giver() : stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!stop_) throw Error(ResultCode::kSystemError, "cannot make an eventfd: {}", errnoText(errno));
-    thread_ = std::make_unique<std::thread>([this] { serve(); });
+    try {
+      thread_ = std::make_unique<std::thread>([this] { serve(); });
+    } catch (const std::system_error& error) {
+      throw Error(ResultCode::kSystemError, "cannot start a thread: {}", error.what());
+    }
     pthread_setname_np(thread_->native_handle(), "xylem-files");
   }
   // A forked child must not even detach its parent's thread, as one of its own may have the same handle.
@@ -61,12 +66,13 @@ class GivenFile::Giver {
   }
 
   const LocalName& socket() const { return listener_.name(); }
-  std::uint64_t add(Open open) {
+  std::uint64_t add(FileDescriptor file) {
     const std::lock_guard lock(mutex_);
-    files_[++numbers_] = std::move(open);
+    files_[++numbers_] = std::move(file);
     return numbers_;
   }
   void remove(std::uint64_t number) {
+    if (process_ != getpid()) return;  // the thread may have had the lock when this child was forked
     const std::lock_guard lock(mutex_);
     files_.erase(number);
   }
@@ -116,30 +122,23 @@ class GivenFile::Giver {
     const std::optional<ReceivedMessage> question = receiveMessage(socket, &number, sizeof number);
     if (!question) return false;
     if (question->bytes != sizeof number) return true;
-    const FileDescriptor file = open(number);
-    sendMessage(socket, &number, sizeof number, file.get());
-    return true;
-  }
-  FileDescriptor open(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     const auto found = files_.find(number);
-    try {
-      return found == files_.end() ? FileDescriptor() : found->second();
-    } catch (const std::exception&) {
-      return {};
-    }
+    sendMessage(socket, &number, sizeof number, found == files_.end() ? -1 : found->second.get());
+    return true;
   }
 
   const int process_ = getpid();
   const LocalListener listener_;
   const FileDescriptor stop_;
-  std::mutex mutex_;  // guards the members below; held while a file is opened
-  std::map<std::uint64_t, Open> files_;
+  std::mutex mutex_;  // guards the members below
+  std::map<std::uint64_t, FileDescriptor> files_;
   std::uint64_t numbers_ = 0;
   std::unique_ptr<std::thread> thread_;
 };
 
-GivenFile::GivenFile(Open open) : giver_(Giver::ofThisProcess()), number_(giver_->add(std::move(open))) {}
+GivenFile::GivenFile(FileDescriptor file)
+    : giver_(Giver::ofThisProcess()), number_(giver_->add(std::move(file))) {}
 GivenFile::~GivenFile() { giver_->remove(number_); }
 FileName GivenFile::name() const { return {giver_->socket(), number_}; }
 

@@ -2,12 +2,11 @@
 // Files of this process for other processes of the host and the user, which know their names. A thread of the process answers those that
 // ask; it exists while there are such files.
 //
-//   const GivenFile given([&] { return FileDescriptor(...); });       // opens the file for each process that asks
+//   const GivenFile given(std::move(file));
 //   share(given.name());
 //   FileDescriptor same = takeFile(name, Deadline::after(10s));       // in another process
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "core/deadline.h"
@@ -23,11 +22,8 @@ struct FileName {
 
 class GivenFile {
  public:
-  // Called in the thread of the process that answers. An empty descriptor, or an exception: there is none.
-  using Open = std::function<FileDescriptor()>;
-  // Throws Error (ncclSystemError) if the process cannot listen.
-  explicit GivenFile(Open open);
-  // Once it has returned, `open` is not called any more.
+  // Throws Error (ncclSystemError) if the process cannot listen, or gets no thread.
+  explicit GivenFile(FileDescriptor file);
   ~GivenFile();
   GivenFile(const GivenFile&) = delete;
   GivenFile& operator=(const GivenFile&) = delete;

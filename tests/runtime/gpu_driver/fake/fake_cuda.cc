@@ -152,6 +152,10 @@ CUresult cuMemGetAllocationGranularity(std::size_t* bytes, const CUmemAllocation
 CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
                      const CUmemAllocationProp* properties, unsigned long long) {
   const int file = memfd_create("fake-cuMemCreate", MFD_CLOEXEC);
+  if (properties->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+      properties->requestedHandleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+      properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+    return CUDA_ERROR_INVALID_VALUE;
   if (bytes % FakeCuda::kWhole != 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0)
     return CUDA_ERROR_INVALID_VALUE;
   *handle = static_cast<CUmemGenericAllocationHandle>(file);
@@ -190,8 +194,11 @@ CUresult cuMemUnmap(CUdeviceptr begin, std::size_t bytes) {
 CUresult cuMemSetAccess(CUdeviceptr begin, std::size_t bytes, const CUmemAccessDesc* accesses,
                         std::size_t count) {
   if (fake.accessStatus != CUDA_SUCCESS) return fake.accessStatus;
+  if (fake.reachedBy.count(begin) == 0) return CUDA_ERROR_INVALID_VALUE;  // nothing is mapped there
   for (std::size_t i = 0; i < count; ++i) {
-    if (accesses[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
+    if (accesses[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE ||
+        accesses[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+      return CUDA_ERROR_INVALID_VALUE;
     fake.reachedBy[begin].push_back(accesses[i].location.id);
   }
   return mprotect(pointerTo(begin), bytes, PROT_READ | PROT_WRITE), CUDA_SUCCESS;
@@ -203,7 +210,8 @@ CUresult cuMemExportToShareableHandle(void* descriptor, CUmemGenericAllocationHa
   return *static_cast<int*>(descriptor) = dup(static_cast<int>(handle)), CUDA_SUCCESS;
 }
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* descriptor,
-                                        CUmemAllocationHandleType) {
+                                        CUmemAllocationHandleType type) {
+  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_INVALID_VALUE;
   const int file = dup(static_cast<int>(reinterpret_cast<std::uintptr_t>(descriptor)));
   struct stat found {};
   if (fstat(file, &found) != 0) return CUDA_ERROR_INVALID_VALUE;
