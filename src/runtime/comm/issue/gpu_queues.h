@@ -54,8 +54,8 @@ class GpuQueues {
     bool places = false;            // the writer reaches the reader's output: gpu::QueueEnd::offer
     // Memory of the reader's GPU. The writer has it, too, as its kernel may end later.
     std::shared_ptr<std::byte> device;
-    std::string why;  // this rank, which writes, does not reach that
-    // Otherwise: memory of the host.
+    std::string why;  // this rank, which writes, does not reach that memory, if it is known
+    // Memory of the host, if `device` is null.
     std::unique_ptr<gpu::RegisteredMemory> pinned;
   };
   // The end of a SendEnd or RecvEnd. Memory of the host is pinned the first time.
