@@ -1,13 +1,11 @@
 #include "runtime/sockets/accept_thread.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include "core/error.h"
 
@@ -23,39 +21,21 @@ constexpr std::chrono::milliseconds kTurn{5};
 constexpr int kRestFactor = 19;
 constexpr std::chrono::milliseconds kMaxRest{500};
 
+FileDescriptor makeEpoll() {
+  FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll) throw Error(ResultCode::kSystemError, "cannot watch listening sockets: {}", errnoText(errno));
+  return epoll;
+}
+
+bool isReadable(int fd, std::chrono::milliseconds within) {
+  pollfd entry{fd, POLLIN, 0};
+  return poll(&entry, 1, static_cast<int>(within.count())) > 0;
+}
+
 }  // namespace
 
-std::shared_ptr<AcceptThread> AcceptThread::ofThisProcess() {
-  static std::mutex mutex;
-  static std::weak_ptr<AcceptThread> current;
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<AcceptThread> thread = current.lock();
-  // A child of fork has its parent's memory, but not its threads.
-  if (!thread || thread->process_ != getpid()) current = thread = std::make_shared<AcceptThread>();
-  return thread;
-}
-
 AcceptThread::AcceptThread()
-    : process_(getpid()),
-      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  if (!stop_ || !epoll_ || epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stop_.get(), &event) != 0)
-    throw Error(ResultCode::kSystemError, "cannot watch listening sockets: {}", errnoText(errno));
-  thread_ = std::make_unique<std::thread>([this] { serve(); });
-  pthread_setname_np(thread_->native_handle(), "xylem-accept");
-}
-
-// A forked child must not even detach its parent's thread, as one of its own may have the same handle.
-AcceptThread::~AcceptThread() {
-  if (process_ != getpid()) {
-    static_cast<void>(thread_.release());
-    return;
-  }
-  eventfd_write(stop_.get(), 1);
-  thread_->join();
-}
+    : epoll_(makeEpoll()), thread_("xylem-accept", [this](int stop) { serve(stop); }) {}
 
 std::uint64_t AcceptThread::add(PendingConnections& connections) {
   const std::lock_guard lock(mutex_);
@@ -68,15 +48,11 @@ std::uint64_t AcceptThread::add(PendingConnections& connections) {
 }
 
 void AcceptThread::remove(std::uint64_t number) {
+  if (!isOurs()) return;  // the parent still watches its sockets with the same epoll
   const std::lock_guard lock(mutex_);
   const auto found = owners_.find(number);
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, found->second->listener(), nullptr);
   owners_.erase(found);
-}
-
-bool AcceptThread::stopsWithin(std::chrono::milliseconds time) const {
-  pollfd stop{stop_.get(), POLLIN, 0};
-  return poll(&stop, 1, static_cast<int>(time.count())) > 0;
 }
 
 // Serves the owners in turn, starting after the one served last, until none of them has anything left to do
@@ -97,12 +73,12 @@ bool AcceptThread::advanceAll(Clock::duration atMost) {
   }
 }
 
-void AcceptThread::serve() {
+void AcceptThread::serve(int stop) {
   bool unfinished = false;
   for (;;) {
-    epoll_event event{};
-    epoll_wait(epoll_.get(), &event, 1, unfinished ? static_cast<int>(kOwnersTime.count()) : -1);
-    if (stopsWithin(kOwnersTime)) return;
+    pollfd fds[] = {{stop, POLLIN, 0}, {epoll_.get(), POLLIN, 0}};
+    poll(fds, std::size(fds), unfinished ? static_cast<int>(kOwnersTime.count()) : -1);
+    if (isReadable(stop, kOwnersTime)) return;
     const Clock::time_point start = Clock::now();
     try {
       unfinished = advanceAll(kTurn);
@@ -112,7 +88,7 @@ void AcceptThread::serve() {
     }
     const auto rest =
         std::chrono::duration_cast<std::chrono::milliseconds>(kRestFactor * (Clock::now() - start));
-    if (stopsWithin(std::min(rest, kMaxRest))) return;
+    if (isReadable(stop, std::min(rest, kMaxRest))) return;
   }
 }
 

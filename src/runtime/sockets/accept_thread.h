@@ -14,21 +14,18 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <thread>
 
+#include "core/file_descriptor.h"
 #include "runtime/sockets/pending_connections.h"
+#include "runtime/sockets/service_thread.h"
 
 namespace xylem::sockets {
 
 class AcceptThread {
  public:
   AcceptThread();
-  ~AcceptThread();
-  AcceptThread(const AcceptThread&) = delete;
-  AcceptThread& operator=(const AcceptThread&) = delete;
-
-  // The thread of this process. It ends when its last user lets go of it.
-  static std::shared_ptr<AcceptThread> ofThisProcess();
+  static std::shared_ptr<AcceptThread> ofThisProcess() { return sharedInProcess<AcceptThread>(); }
+  bool isOurs() const { return thread_.isOurs(); }
 
   // Returns the number that `remove` takes.
   std::uint64_t add(PendingConnections& connections);
@@ -36,18 +33,15 @@ class AcceptThread {
   void remove(std::uint64_t number);
 
  private:
-  void serve();
+  void serve(int stop);
   bool advanceAll(std::chrono::steady_clock::duration atMost);
-  bool stopsWithin(std::chrono::milliseconds time) const;
 
-  const int process_;
-  FileDescriptor stop_;
   FileDescriptor epoll_;
   std::mutex mutex_;  // guards the members below; held while the connections of one owner are moved on
   std::map<std::uint64_t, PendingConnections*> owners_;
   std::uint64_t numbers_ = 0;
   std::uint64_t last_ = 0;  // the owner that was served last
-  std::unique_ptr<std::thread> thread_;
+  ServiceThread thread_;
 };
 
 // Registers connections with the process's AcceptThread for its own lifetime.

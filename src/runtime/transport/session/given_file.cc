@@ -1,20 +1,16 @@
 #include "runtime/transport/session/given_file.h"
 
 #include <poll.h>
-#include <pthread.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <map>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "core/error.h"
+#include "runtime/sockets/service_thread.h"
 #include "runtime/transport/session/unix_socket.h"
 
 namespace xylem::transport {
@@ -34,36 +30,8 @@ pollfd readable(int fd) { return {fd, POLLIN, 0}; }
 // The question is the number of a file; the answer is the same number, with the descriptor if there is such a file.
 class GivenFile::Giver {
  public:
-  Giver() : stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (!stop_) throw Error(ResultCode::kSystemError, "cannot make an eventfd: {}", errnoText(errno));
-    try {
-      thread_ = std::make_unique<std::thread>([this] { serve(); });
-    } catch (const std::system_error& error) {
-      throw Error(ResultCode::kSystemError, "cannot start a thread: {}", error.what());
-    }
-    pthread_setname_np(thread_->native_handle(), "xylem-files");
-  }
-  // A forked child must not even detach its parent's thread, as one of its own may have the same handle.
-  ~Giver() {
-    if (process_ != getpid()) {
-      static_cast<void>(thread_.release());
-      return;
-    }
-    eventfd_write(stop_.get(), 1);
-    thread_->join();
-  }
-  Giver(const Giver&) = delete;
-  Giver& operator=(const Giver&) = delete;
-
-  static std::shared_ptr<Giver> ofThisProcess() {
-    static std::mutex mutex;
-    static std::weak_ptr<Giver> current;
-    const std::lock_guard lock(mutex);
-    std::shared_ptr<Giver> giver = current.lock();
-    // A child of fork has its parent's memory, but not its threads.
-    if (!giver || giver->process_ != getpid()) current = giver = std::make_shared<Giver>();
-    return giver;
-  }
+  static std::shared_ptr<Giver> ofThisProcess() { return sockets::sharedInProcess<Giver>(); }
+  bool isOurs() const { return thread_.isOurs(); }
 
   const LocalName& socket() const { return listener_.name(); }
   std::uint64_t add(FileDescriptor file) {
@@ -72,7 +40,7 @@ class GivenFile::Giver {
     return numbers_;
   }
   void remove(std::uint64_t number) {
-    if (process_ != getpid()) return;  // the thread may have had the lock when this child was forked
+    if (!isOurs()) return;  // the thread may have had the lock when this child was forked
     const std::lock_guard lock(mutex_);
     files_.erase(number);
   }
@@ -83,12 +51,12 @@ class GivenFile::Giver {
     Deadline until;
   };
 
-  void serve() {
+  void serve(int stop) {
     std::vector<Asking> asking;
     std::vector<pollfd> fds;
     bool accepts = true;
     for (;;) {
-      fds.assign({readable(stop_.get()), readable(accepts ? listener_.fd() : -1)});
+      fds.assign({readable(stop), readable(accepts ? listener_.fd() : -1)});
       int wait = accepts ? -1 : static_cast<int>(kPause.count());
       for (const Asking& one : asking) {
         fds.push_back(readable(one.socket.get()));
@@ -128,13 +96,11 @@ class GivenFile::Giver {
     return true;
   }
 
-  const int process_ = getpid();
   const LocalListener listener_;
-  const FileDescriptor stop_;
   std::mutex mutex_;  // guards the members below
   std::map<std::uint64_t, FileDescriptor> files_;
   std::uint64_t numbers_ = 0;
-  std::unique_ptr<std::thread> thread_;
+  sockets::ServiceThread thread_{"xylem-files", [this](int stop) { serve(stop); }};
 };
 
 GivenFile::GivenFile(FileDescriptor file)
