@@ -197,12 +197,15 @@ const RankRole kApart("gpu apart", [](int rank, int ranks, const ncclUniqueId& i
   const auto stream = static_cast<cudaStream_t>(gpus.makeStream());
   auto* const values = static_cast<float*>(gpus.allocate(2 * sizeof(float)));
   values[0] = static_cast<float>(rank);
-  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
-  EXPECT_EQ(ncclSend(values, 1, ncclFloat, 1 - rank, comm, stream), ncclSuccess);
-  EXPECT_EQ(ncclRecv(values + 1, 1, ncclFloat, 1 - rank, comm, stream), ncclSuccess);
-  EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
-  gpus.await(stream);
-  EXPECT_EQ(values[1], static_cast<float>(1 - rank));
+  const int peer = (rank + ranks / 2) % ranks;  // of four, no neighbour
+  for (int turn = 0; turn < 2; ++turn) {
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    EXPECT_EQ(ncclSend(values, 1, ncclFloat, peer, comm, stream), ncclSuccess);
+    EXPECT_EQ(ncclRecv(values + 1, 1, ncclFloat, peer, comm, stream), ncclSuccess);
+    EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+    gpus.await(stream);
+    EXPECT_EQ(values[1], static_cast<float>(peer));
+  }
   EXPECT_EQ(gpus.imported(), 0u);
   EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
   return ::testing::Test::HasFailure() ? 1 : 0;
@@ -251,7 +254,7 @@ TEST(GpuProcesses, ShareMemoryByIpcWhereThereAreNoFiles) {
   }
 }
 
-std::string warningsOfProcessesApart(const std::string& files) {
+std::string warningsOfProcessesApart(const std::string& files, int ranks = 2) {
   const TemporaryDirectory folder;
   auto variables = variablesOf("Ring", "Simple");
   variables["XYLEM_DEVICE"] = "auto";
@@ -260,7 +263,7 @@ std::string warningsOfProcessesApart(const std::string& files) {
   variables["NCCL_DEBUG"] = "WARN";
   variables["NCCL_DEBUG_FILE"] = folder / "log.%p";
   const Environment environment(variables);
-  runProcesses(2, "gpu apart");
+  runProcesses(ranks, "gpu apart");
   std::ostringstream logs;
   for (const auto& log : std::filesystem::directory_iterator(folder / ""))
     logs << std::ifstream(log.path()).rdbuf();
@@ -278,6 +281,19 @@ TEST(GpuProcesses, SayWhyTheyCannotMapAFile) {
       HasSubstr(
           "rank 1, GPU 1: it cannot exchange memory with the GPUs of ranks 0 (mapping it: invalid value; "
           "NCCL_CUMEM_ENABLE=0 shares memory by CUDA IPC instead)"));
+}
+
+// Neighbours find out when they join, the others when they send.
+TEST(GpuProcesses, WarnOfAPeerOnce) {
+  const std::string logs = warningsOfProcessesApart("unmapped", 4);
+  const auto found = [&logs](const std::string& text) {
+    std::size_t times = 0;
+    for (std::size_t at = logs.find(text); at != logs.npos; at = logs.find(text, at + 1)) ++times;
+    return times;
+  };
+  EXPECT_EQ(found("rank 2, GPU 2: it cannot exchange memory with the GPUs of ranks 0 (mapping it"), 1u)
+      << logs;
+  EXPECT_EQ(found("rank 2, GPU 2: it cannot exchange memory with the GPUs of ranks"), 2u) << logs;
 }
 
 }  // namespace

@@ -119,8 +119,22 @@ void GpuQueues::useMemoryOf(const QueueSide& side) {
       othersWriteBuffers_ = othersWriteBuffers_ || (end.places && !way.isOwn);
   } else {
     end.device = nullptr;
+    if (side.pump() == nullptr) noteUnreached(side.peer(), end.why);
   }
   endOf(side);
+}
+
+void GpuQueues::noteUnreached(int rank, const std::string& why) {
+  const Reach::By by = reach_(rank).by;
+  if (by != Reach::By::kProcess && by != Reach::By::kName) return;
+  if (taken_.contains(rank)) return;
+  std::string& known = unreached_[rank];
+  if (known.empty()) known = why;
+}
+
+std::map<int, std::string> GpuQueues::takeUnreached() {
+  for (const auto& [rank, why] : unreached_) taken_.insert(rank);
+  return std::exchange(unreached_, {});
 }
 
 void GpuQueues::offerMemory() {
@@ -135,17 +149,8 @@ void GpuQueues::acceptMemory() {
   });
 }
 
-std::map<int, std::string> GpuQueues::useMemory() {
-  std::map<int, std::string> unreached;
-  eachCollectiveEnd([&](auto& side) {
-    useMemoryOf(side);
-    if (side.pump() != nullptr || find(side).device != nullptr) return;
-    const Reach::By by = reach_(side.peer()).by;
-    if (by != Reach::By::kProcess && by != Reach::By::kName) return;
-    std::string& why = unreached[side.peer()];
-    if (why.empty()) why = find(side).why;
-  });
-  return unreached;
+void GpuQueues::useMemory() {
+  eachCollectiveEnd([&](auto& side) { useMemoryOf(side); });
 }
 
 bool GpuQueues::agreeOnMemory(transport::Connection& connection) {

@@ -3,7 +3,7 @@
 // queue is in the memory of the GPU that reads; others are in pinned memory of the host. The ranks agree on the queues of collectives
 // when they join, with a barrier between any two of these:
 //
-//   queues.offerMemory(); ...; queues.acceptMemory(); ...; unreached = queues.useMemory();
+//   queues.offerMemory(); ...; queues.acceptMemory(); ...; queues.useMemory();
 //
 // and on those of a connection for sends and receives once it is made, when agreeOnMemory(connection) returns true on both ranks.
 
@@ -41,10 +41,12 @@ class GpuQueues {
 
   void offerMemory();
   void acceptMemory();
-  // Returns the ranks that cannot exchange memory with this one although ReachOfRank says so, and why, if this rank knows that.
-  std::map<int, std::string> useMemory();
+  void useMemory();
   // Returns false as long as the peer has not said what it offers and accepts.
   bool agreeOnMemory(transport::Connection& connection);
+  // The ranks that turned out not to exchange memory with this one although ReachOfRank says so, and why, if this rank knows that. Each
+  // is returned once.
+  std::map<int, std::string> takeUnreached();
 
   // An end of a queue, as long as the connection lives.
   struct End {
@@ -78,6 +80,7 @@ class GpuQueues {
   void accept(const transport::SendEnd& side);
   template <typename QueueSide>
   void useMemoryOf(const QueueSide& side);
+  void noteUnreached(int rank, const std::string& why);
   bool reaches(int device) const;
   std::uint64_t* newStep();
 
@@ -89,7 +92,9 @@ class GpuQueues {
   std::map<const void*, End> ends_;    // by SendEnd and RecvEnd
   std::set<const transport::Connection*> agreed_;
   bool othersReadBuffers_ = false, othersWriteBuffers_ = false;
-  std::map<int, std::string> failed_;  // ranks, and why this one does not reach their memory
+  std::map<int, std::string> failed_;     // ranks, and why this one does not reach their memory
+  std::map<int, std::string> unreached_;  // not taken yet
+  std::set<int> taken_;                   // those that were
   gpu::MemoryName::By namedBy_ = gpu::MemoryName::By::kNothing;
 };
 

@@ -41,12 +41,22 @@ std::string listOf(const std::map<int, std::string>& ranks) {
 
 }  // namespace
 
+bool warnOfUnreached(const Logger& log, const gpu::GpuContext& gpu, GpuQueues& queues) {
+  const std::map<int, std::string> unreached = queues.takeUnreached();
+  if (unreached.empty()) return false;
+  log.warn(
+      "rank {}, GPU {}: it cannot exchange memory with the GPUs of ranks {}, as the plan has it: the driver "
+      "gives no access, or one side forbids it (NCCL_P2P_DISABLE, NCCL_P2P_LEVEL). What goes between them "
+      "takes the way through memory of the host",
+      gpu.rank(), gpu.device(), listOf(unreached));
+  return true;
+}
+
 SharedGpus shareGpus(bootstrap::Bootstrap& bootstrap, const JobRoster& roster, const CommPlan& plan,
                      const Wiring& wiring, const JoinRequest& request, const gpu::GpuContext* gpu) {
   SharedGpus gpus;
   if (!roster.hasGpus()) return gpus;
   const bool toBuffers = request.settings.integer(Setting::kP2pDirectDisable) == 0;
-  std::map<int, std::string> unreached;
   if (gpu != nullptr) {
     gpus.executor = std::make_unique<GpuExecutor>(
         *gpu, wiring.channels(), roster.ranksOnGpu(), wiring.dataInSlots(),
@@ -57,15 +67,13 @@ SharedGpus shareGpus(bootstrap::Bootstrap& bootstrap, const JobRoster& roster, c
   bootstrap.barrier("offering memory of GPUs");
   if (gpu != nullptr) gpus.executor->queues().acceptMemory();
   bootstrap.barrier("accepting memory of GPUs");
-  if (gpu != nullptr) unreached = gpus.executor->queues().useMemory();
-  if (!unreached.empty())
-    request.log->warn(
-        "rank {}, GPU {}: it cannot exchange memory with the GPUs of ranks {}, as the plan has it: "
-        "the driver gives no access, or one side forbids it (NCCL_P2P_DISABLE, NCCL_P2P_LEVEL). "
-        "What goes between them takes the way through memory of the host",
-        gpu->rank(), gpu->device(), listOf(unreached));
+  bool unreached = false;
+  if (gpu != nullptr) {
+    gpus.executor->queues().useMemory();
+    unreached = warnOfUnreached(*request.log, *gpu, gpus.executor->queues());
+  }
   const std::vector<std::uint8_t> reached =
-      bootstrap.allGather<std::uint8_t>(unreached.empty() ? 1 : 0, "which GPUs reach each other");
+      bootstrap.allGather<std::uint8_t>(unreached ? 0 : 1, "which GPUs reach each other");
   gpus.reachEachOther = std::ranges::all_of(reached, [](std::uint8_t all) { return all != 0; });
   return gpus;
 }

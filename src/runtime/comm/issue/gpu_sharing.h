@@ -22,7 +22,11 @@ struct SharedGpus {
   bool reachEachOther = true;
 };
 
-// `gpu`: null if the device is a host device. Warns of GPUs that cannot be reached: their queues stay in memory of the host.
+// Warns of the GPUs that turned out not to be reached: their queues stay in memory of the host. Returns false if there are no more than
+// before.
+bool warnOfUnreached(const Logger& log, const gpu::GpuContext& gpu, GpuQueues& queues);
+
+// `gpu`: null if the device is a host device.
 SharedGpus shareGpus(bootstrap::Bootstrap& bootstrap, const JobRoster& roster, const CommPlan& plan,
                      const Wiring& wiring, const JoinRequest& request, const gpu::GpuContext* gpu);
 

@@ -129,6 +129,7 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
                const Watches& watches, SharedGpus gpus)
     : rank_(roster.rank),
       ranks_(roster.ranks()),
+      log_(*request.log),
       checked_(roster.checked),
       checksTransfers_(roster.checked && !roster.hasGpus()),
       wiring_(wiring),
@@ -160,7 +161,9 @@ bool Issuer::prepare(std::span<const CommOperation> operations) {
   const std::span<const TransferPart> parts = transfers_.cut(operations);
   // Both each time: another rank may wait for an answer about one connection before it makes the next.
   const bool connected = queuesAreConnected();
-  return notAgreedOn(parts) == nullptr && connected;
+  const bool agreed = notAgreedOn(parts) == nullptr;
+  warnOfUnreached(log_, gpu_->gpu(), gpu_->queues());
+  return agreed && connected;
 }
 
 // Not into a graph, which may be complete after this call, and not in the calling thread's own default stream.

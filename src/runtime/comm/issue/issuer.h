@@ -99,6 +99,7 @@ class Issuer {
 
   const int rank_;
   const int ranks_;
+  const Logger& log_;
   const bool checked_;          // XYLEM_CHECK: all ranks compare an operation first, so none is done at once
   const bool checksTransfers_;  // and sends tell receives what they send, which kernels do not
   const Wiring& wiring_;

@@ -44,13 +44,15 @@ struct CopyChoices {
   // (two_ways.h). 0: they keep to it.
   std::uint64_t adapt = 0;
 
-  // The most that is staged at once in areas, which are written again soon; more goes round the ring. Where a long cycle is faster, it is faster
-  // from 2 KiB on: to write lines again that others have just read takes longer there than all the rest.
-  std::size_t mostInAreas() const { return cycle > kLeastCycle ? std::size_t{2} << 10 : kSmallStagingBytes; }
-  // As `staged`, of data that goes one way: a rank that only posts seldom waits, as there is space for many operations of this size. Where lines
-  // take long to write, it is not more than there is in areas.
+  // Whether a long cycle is faster: to write lines again that others have just read takes longer than all the rest.
+  bool goesFar() const { return cycle > kLeastCycle; }
+  // The most that is staged at once in areas, which are written again soon; more goes round the ring. Where a long cycle is faster, it is
+  // from 2 KiB on.
+  std::size_t mostInAreas() const { return goesFar() ? std::size_t{2} << 10 : kSmallStagingBytes; }
+  // As `staged`, of data that goes one way: a rank that only posts seldom waits, as there is space for many operations of this size. Where a
+  // long cycle is faster, it is not more than there is in areas.
   std::uint64_t mostStagedOneWay() const {
-    return cycle > kLeastCycle ? std::max<std::uint64_t>(staged, mostInAreas()) : 4 * staged;
+    return goesFar() ? std::max<std::uint64_t>(staged, mostInAreas()) : 4 * staged;
   }
   // Whether queues have wide slots, so that messages go through more memory before they write the first of it again. Among many ranks each goes through several queues anyway.
   bool widensSlots() const { return cycle > std::uint64_t{1} << 20; }
