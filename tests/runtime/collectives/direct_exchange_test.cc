@@ -401,6 +401,19 @@ TEST_P(DirectExchangeOf, BlocksAreStagedIfARankCannotReadThem) {
   EXPECT_EQ(job.reads(), 0);
 }
 
+// The first trial shows it.
+TEST_P(DirectExchangeOf, NothingIsTimedWhereARankCannotReadAnother) {
+  ExchangeJob job(GetParam(), Reach::kNone, false, transport::CopyChoices::fromText("adapt=1"));
+  unsigned seed = 1;
+  const auto clockReads = [&] {
+    const int before = job.clockReads();
+    for (int i = 0; i < 200; ++i) runOutOfReach(job, Function::kAllGather, 1100, false, 0, seed++);
+    return job.clockReads() - before;
+  };
+  EXPECT_GT(clockReads(), 0);
+  EXPECT_EQ(clockReads(), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, DirectExchangeOf, Values(2, 3, 5, 8));
 
 // Much data, of which helper threads take a part.

@@ -59,12 +59,17 @@ class ExchangeJob {
         peers.push_back({boards_[static_cast<std::size_t>(peer)].get(), &memory_});
       exchanges_.push_back(std::make_unique<collectives::DirectExchange>(
           rank, *boards_[static_cast<std::size_t>(rank)], std::move(peers), reach == Reach::kAll,
-          oversubscribed, choices, transport::TellChange(), shared, [this] { return now_(); }));
+          oversubscribed, choices, transport::TellChange(), shared, [this] {
+            ++clockReads_;
+            return now_();
+          }));
     }
   }
   int ranks() const { return static_cast<int>(exchanges_.size()); }
   // How often a rank has read another one's memory through the kernel.
   int reads() const { return memory_.reads; }
+  // How often a rank has read the clock.
+  int clockReads() const { return clockReads_; }
   // Called while a rank reads another one's memory so.
   void whileRead(std::function<void()> call) { memory_.whileRead = std::move(call); }
   // From now on, operations take this long by the ranks' clock: those that read, and others.
@@ -94,6 +99,7 @@ class ExchangeJob {
  private:
   HereMemory memory_;
   collectives::DirectExchange::Now now_ = std::chrono::steady_clock::now;
+  int clockReads_ = 0;
   std::vector<std::unique_ptr<transport::Mailbox>> boards_;
   std::vector<std::unique_ptr<collectives::DirectExchange>> exchanges_;
 };

@@ -106,6 +106,11 @@ TEST(GpuProxies, SendFromTheirOwnMemory) {
   EXPECT_THAT(log, Not(HasSubstr("does not reach")));
 }
 
+TEST(GpuHosts, MeasureNothingAboutCopiesInTheHost) {
+  EXPECT_THAT(logOfAJob({{"XYLEM_COPY_CHOICES", "measured"}}),
+              HasSubstr("the default: the ranks of this host are on GPUs"));
+}
+
 TEST(GpuProxies, SendFromMemoryOfTheHostIfTheSenderDoesNotReachTheirs) {
   const std::string log = logOfAJob({{"XYLEM_TEST_REACH", "0"}});
   EXPECT_THAT(log, HasSubstr("rank 0, GPU 0: does not reach the memory of the GPU beside the network device "
