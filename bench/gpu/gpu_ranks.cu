@@ -3,6 +3,7 @@
 //
 //   gpu_ranks check RANKS [processes|hosts] # results of collectives, sends and receives, of graphs, of several streams and of a part of
 //                                           # the ranks, against exact sums
+//   gpu_ranks together RANKS                # results of ranks that one thread launches for
 //   gpu_ranks losses RANKS [processes]      # the last rank does not come: time-outs (XYLEM_OPERATION_TIMEOUT), and aborts
 //   gpu_ranks results RANKS [host]          # hashes of the results of all types and operations, for comparison with host devices
 //   gpu_ranks profile RANKS                 # what the tests' profiler plugin is told of calls (profile.h)
@@ -23,14 +24,20 @@ int main(int count, char** words) {
   const std::string mode = count > 1 ? words[1] : "";
   const int ranks = count > 2 ? std::atoi(words[2]) : 0;
   const std::string how = count > 3 ? words[3] : "";
-  const std::set<std::string> modes{"check", "losses", "results", "profile", "steps", "measure"};
+  const std::set<std::string> modes{"check", "together", "losses", "results", "profile", "steps", "measure"};
   if (ranks < 1 || ranks > kMostRanks || modes.count(mode) == 0) {
     std::fprintf(stderr,
-                 "usage: gpu_ranks check|losses|results|profile|steps|measure RANKS [processes|hosts|host]\n");
+                 "usage: gpu_ranks check|together|losses|results|profile|steps|measure RANKS "
+                 "[processes|hosts|host]\n");
     return 2;
   }
   if (mode == "results" && how == "host") {
     printHostResults(ranks);
+    return 0;
+  }
+  if (mode == "together") {
+    checkOneThread(ranks);
+    std::printf("%d ranks of one thread: done\n", ranks);
     return 0;
   }
   Team team(ranks, how == "processes" ? Team::As::kProcesses

@@ -94,6 +94,20 @@ void checkType(const Rank& rank, Buffers& buffers, ncclDataType_t type, std::siz
       "AllGather", count * n,
       [&] { NCCL(ncclAllGather(send, receive, count, type, rank.comm, rank.stream)); },
       [&](std::size_t i) { return valueOf(static_cast<int>(i / count), i % count); });
+  // With 8 ranks on a GPU large messages have more parts than there are blocks.
+  run(
+      "all-to-all", count * n,
+      [&] {
+        const std::size_t block = count * sizeof(T);
+        NCCL(ncclGroupStart());
+        for (int peer = 0; peer < rank.ranks; ++peer) {
+          const auto at = static_cast<std::size_t>(peer) * block;
+          NCCL(ncclSend(buffers.send + at, count, type, peer, rank.comm, rank.stream));
+          NCCL(ncclRecv(buffers.receive + at, count, type, peer, rank.comm, rank.stream));
+        }
+        NCCL(ncclGroupEnd());
+      },
+      [&](std::size_t i) { return valueOf(static_cast<int>(i / count), me * count + i % count); });
   run(
       "Broadcast", count,
       [&] { NCCL(ncclBroadcast(send, receive, count, type, rank.ranks - 1, rank.comm, rank.stream)); },
@@ -317,6 +331,48 @@ inline void check(Rank& rank) {
   checkStreams(rank, buffers);
   checkSplit(rank, buffers);
   rank.meet();
+}
+
+// One thread launches for all ranks, more launches than the library has memory for in advance, and with more operations in one of them.
+inline void checkOneThread(int ranks) {
+  constexpr int kCalls = 100, kInGroup = 150;
+  constexpr std::size_t kCount = 1000;
+  std::vector<int> devices;
+  int gpus = 0;
+  CUDA(cudaGetDeviceCount(&gpus));
+  for (int rank = 0; rank < ranks; ++rank) devices.push_back(rank % gpus);
+  std::vector<Rank> all(static_cast<std::size_t>(ranks));
+  std::vector<ncclComm_t> comms(all.size());
+  std::vector<float*> data;
+  NCCL(ncclCommInitAll(comms.data(), ranks, devices.data()));
+  std::vector<float> host(kCount, 1.0f);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    CUDA(cudaSetDevice(devices[r]));
+    all[r] = {rank, ranks, comms[r], nullptr, nullptr};
+    CUDA(cudaStreamCreateWithFlags(&all[r].stream, cudaStreamNonBlocking));
+    data.push_back(deviceMemory<float>(kCount));
+    CUDA(cudaMemcpy(data[r], host.data(), kCount * sizeof(float), cudaMemcpyHostToDevice));
+  }
+  const auto average = [&](int times) {
+    NCCL(ncclGroupStart());
+    for (std::size_t r = 0; r < all.size(); ++r)
+      for (int i = 0; i < times; ++i)
+        NCCL(ncclAllReduce(data[r], data[r], kCount, ncclFloat, ncclAvg, comms[r], all[r].stream));
+    NCCL(ncclGroupEnd());
+  };
+  for (int call = 0; call < kCalls; ++call) average(1);
+  average(kInGroup);
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    CUDA(cudaSetDevice(devices[r]));
+    all[r].await();
+    CUDA(cudaMemcpy(host.data(), data[r], kCount * sizeof(float), cudaMemcpyDeviceToHost));
+    expect<float>(all[r], "AllReduce of one thread", host, [](std::size_t) { return 1.0; });
+  }
+  NCCL(ncclGroupStart());
+  for (const ncclComm_t comm : comms) NCCL(ncclCommDestroy(comm));
+  NCCL(ncclGroupEnd());
+  for (float* const values : data) CUDA(cudaFree(values));
 }
 
 // ---- The same bytes as host devices -------------------------------------------------------------------

@@ -253,6 +253,14 @@ bool Communicator::prepare(std::span<const CommOperation> operations) {
   return state() != CommState::kReady || !joined_ || joined_->issuer().prepare(operations);
 }
 
+bool Communicator::stage(std::span<const CommOperation> operations) {
+  if (state() != CommState::kReady || gpu() == nullptr || connectsLater(operations)) return false;
+  joined_->issuer().stage(operations);
+  return true;
+}
+
+void Communicator::unstage() noexcept { joined_->issuer().unstage(); }
+
 void Communicator::launch(std::span<const CommOperation> operations, std::uint64_t again) {
   if (const CommState now = state(); now != CommState::kReady)
     requireReady(now, name(operations.front().function));

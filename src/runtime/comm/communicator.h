@@ -143,6 +143,10 @@ class Communicator {
   GpuExecutor* gpu() const;
   // Before launch(): goes on with connecting what the operations need, without waiting. False if it is not all there.
   bool prepare(std::span<const CommOperation> operations);
+  // Before launch() of the same operations, by a thread that launches on other communicators, too: takes the memory of GPUs that the launch
+  // needs. Returns true if launch() or unstage() has to come next.
+  bool stage(std::span<const CommOperation> operations);
+  void unstage() noexcept;
   // Whether launch() would connect in the background.
   bool connectsLater(std::span<const CommOperation> operations);
   // Enqueues the operations as one launch. Throws the error that broke the communicator, or ncclInvalidUsage

@@ -8,13 +8,12 @@ namespace {
 
 // Parts of the copied memory, and of scratch, begin at multiples of this.
 constexpr std::size_t kPartBytes = 16;
-// Enough for the two programs of a Tree on 64 channels: taking memory later waits for kernels.
-constexpr std::size_t kFirstBytes = std::size_t{192} << 10;
-static_assert(kFirstBytes >= sizeof(InlineTable));
+// Taken for a launch in advance. Tables of both programs of a Tree on 24 channels, the most of NCCL's plans, and their reports fit.
+constexpr std::size_t kTableBytes = std::size_t{64} << 10, kReportBytes = std::size_t{4} << 10;
 
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + kPartBytes - 1) / kPartBytes * kPartBytes; }
 
-// Writes a table into pinned memory, from a place on. Places are offsets in it.
+// Writes a table, from a place on. Places are offsets in it.
 class Writer {
  public:
   Writer(std::byte* table, std::size_t at) : table_(table), at_(at) {}
@@ -29,7 +28,6 @@ class Writer {
   T& at(std::size_t place, std::size_t index) {
     return reinterpret_cast<T*>(table_ + place)[index];
   }
-  std::size_t bytes() const { return at_; }
 
  private:
   std::byte* table_;
@@ -38,11 +36,23 @@ class Writer {
 
 }  // namespace
 
-KernelLaunch::KernelLaunch(const GpuContext& gpu, std::uint32_t* abort, EndedBlocks& ended)
+LaunchMemory::LaunchMemory(const GpuContext& gpu, std::size_t launches)
+    : host_(gpu, GpuMemory::Where::kHost, launches * (kTableBytes + kReportBytes), "kernels' works"),
+      device_(gpu, GpuMemory::Where::kDevice, launches * kTableBytes, "kernels' works") {}
+
+LaunchMemory::Part LaunchMemory::part(std::size_t i) const {
+  std::byte* const host = host_.data() + i * (kTableBytes + kReportBytes);
+  return {{host, kTableBytes},
+          {device_.data() + i * kTableBytes, kTableBytes},
+          {host + kTableBytes, kReportBytes}};
+}
+
+KernelLaunch::KernelLaunch(const GpuContext& gpu, std::uint32_t* abort, EndedBlocks& ended,
+                           const LaunchMemory::Part& memory)
     : gpu_(gpu), abort_(abort), ended_(ended), done_(gpu), health_(gpu) {
-  reserve(host_, GpuMemory::Where::kHost, kFirstBytes, "a kernel's works");
-  reserve(device_, GpuMemory::Where::kDevice, kFirstBytes, "a kernel's works");
-  reserve(reports_, GpuMemory::Where::kHost, kFirstBytes / 16, "a kernel's reports");
+  host_.used = memory.host;
+  device_.used = memory.device;
+  reports_.used = memory.reports;
 }
 
 void KernelLaunch::clear() {
@@ -92,12 +102,12 @@ void KernelLaunch::requireReducingNetworks() const {
   for (const transport::Pump* const pump : reducing_) pump->check();
 }
 
-void KernelLaunch::reserve(GpuMemory& memory, GpuMemory::Where where, std::size_t bytes,
-                           std::string_view what) {
-  if (memory.size() >= bytes) return;
-  GpuMemory larger(gpu_, where, std::max(2 * memory.size(), bytes), what);
-  if (memory.size() > 0) outgrown_.push_back(std::move(memory));
-  memory = std::move(larger);
+void KernelLaunch::reserve(Memory& memory, GpuMemory::Where where, std::size_t bytes, std::string_view what) {
+  if (memory.used.size() >= bytes) return;
+  GpuMemory larger(gpu_, where, std::max(2 * memory.used.size(), bytes), what);
+  if (memory.own.size() > 0) outgrown_.push_back(std::move(memory.own));
+  memory.own = std::move(larger);
+  memory.used = {memory.own.data(), memory.own.size()};
 }
 
 std::size_t KernelLaunch::Entry::behindWork() const {
@@ -105,37 +115,47 @@ std::size_t KernelLaunch::Entry::behindWork() const {
          padded(ranks * sizeof(int));
 }
 
-// Writes the table, and returns its bytes up to what was written.
-std::size_t KernelLaunch::layOut(std::uint32_t* ended) {
-  static_assert(padded(sizeof(Lane)) <= kMostRecordBytes);
-  constexpr std::size_t kBehindLane = kMostRecordBytes - padded(sizeof(Lane));
+// The records of lanes have place for what stands behind their Lane, but not for more than kMostRecordBytes.
+constexpr std::size_t kBehindLane = kMostRecordBytes - padded(sizeof(Lane));
+static_assert(padded(sizeof(Lane)) <= kMostRecordBytes);
+
+// Chooses the length of records.
+std::size_t KernelLaunch::tableBytes() {
   recordBytes_ = padded(sizeof(Lane));
-  std::size_t bytes = padded(usedLanes_ * sizeof(std::uint64_t));
-  std::size_t scratchBytes = 0;
+  std::size_t bytes = anyWaits_ ? padded(usedLanes_ * sizeof(std::uint64_t)) : 0;
   for (const std::vector<Entry>& lane : used()) {
     bytes += padded((lane.size() - 1) * sizeof(Work));
-    for (const Entry& entry : lane) {
-      bytes += entry.behindWork();
-      scratchBytes += entry.scratchBytes;
-    }
+    for (const Entry& entry : lane) bytes += entry.behindWork();
     const std::size_t behind = lane.front().behindWork();
-    if (behind <= kBehindLane) recordBytes_ = std::max(recordBytes_, padded(sizeof(Lane)) + behind);
+    if (behind > kBehindLane) continue;
+    recordBytes_ = std::max(recordBytes_, padded(sizeof(Lane)) + behind);
+    bytes -= behind;
   }
-  bytes += usedLanes_ * recordBytes_;
-  reserve(host_, GpuMemory::Where::kHost, bytes, "a kernel's works");
-  if (isCopied()) reserve(device_, GpuMemory::Where::kDevice, bytes, "a kernel's works");
+  return bytes + usedLanes_ * recordBytes_;
+}
+
+void KernelLaunch::layOut(Use use) {
+  bytes_ = tableBytes();
+  isInline_ = bytes_ <= sizeof inline_ && !isCopied();
+  std::size_t scratchBytes = 0;
+  for (const std::vector<Entry>& lane : used())
+    for (const Entry& entry : lane) scratchBytes += entry.scratchBytes;
+  if (!isInline_) reserve(host_, GpuMemory::Where::kHost, bytes_, "a kernel's works");
+  if (isCopied()) reserve(device_, GpuMemory::Where::kDevice, bytes_, "a kernel's works");
   reserve(scratch_, GpuMemory::Where::kDevice, scratchBytes, "an algorithm's scratch");
   reserve(reports_, GpuMemory::Where::kHost, functions_.size() * sizeof(Report), "a kernel's reports");
   std::uninitialized_fill_n(reports(), functions_.size(), Report{});
 
-  Writer writer(host_.data(), usedLanes_ * recordBytes_);
+  std::byte* const table = isInline_ ? inline_.bytes : host_.used.data();
+  Writer writer(table, usedLanes_ * recordBytes_);
   // Blocks write here, and find zeros at first, also in each replay of a graph.
   std::uint64_t* passed = nullptr;
   if (anyWaits_) {
     const std::size_t at = writer.reserve(usedLanes_ * sizeof(std::uint64_t));
-    std::memset(host_.data() + at, 0, usedLanes_ * sizeof(std::uint64_t));
-    passed = reinterpret_cast<std::uint64_t*>(device_.data() + at);
+    std::memset(table + at, 0, usedLanes_ * sizeof(std::uint64_t));
+    passed = reinterpret_cast<std::uint64_t*>(device_.used.data() + at);
   }
+  std::uint32_t* const ended = use == Use::kOnce ? ended_.counter() : nullptr;
   std::size_t scratch = 0;
   const auto workOf = [&](const Entry& entry, Writer& behind) {
     Work work = entry.work;
@@ -143,7 +163,7 @@ std::size_t KernelLaunch::layOut(std::uint32_t* ended) {
     work.to = behind.place(work.to, entry.toEnds);
     if (entry.ranks > 0) work.shape.order = behind.place(work.shape.order, entry.ranks);
     work.report = &reports()[entry.report];
-    if (entry.scratchBytes > 0) work.scratch = scratch_.data() + scratch;
+    if (entry.scratchBytes > 0) work.scratch = scratch_.used.data() + scratch;
     scratch += entry.scratchBytes;
     if (entry.other >= 0) work.awaits = passed + entry.other;
     return work;
@@ -151,7 +171,7 @@ std::size_t KernelLaunch::layOut(std::uint32_t* ended) {
   for (std::size_t i = 0; i < usedLanes_; ++i) {
     const std::vector<Entry>& entries = lanes_[i];
     const std::size_t others = writer.reserve((entries.size() - 1) * sizeof(Work));
-    Writer inRecord(host_.data(), i * recordBytes_ + padded(sizeof(Lane)));
+    Writer inRecord(table, i * recordBytes_ + padded(sizeof(Lane)));
     const bool fits = entries.front().behindWork() <= kBehindLane;
     new (&writer.at<Lane>(i * recordBytes_, 0))
         Lane{entries.size(), reinterpret_cast<const Work*>(others), passed == nullptr ? nullptr : passed + i,
@@ -159,13 +179,9 @@ std::size_t KernelLaunch::layOut(std::uint32_t* ended) {
     for (std::size_t w = 1; w < entries.size(); ++w)
       new (&writer.at<Work>(others, w - 1)) Work(workOf(entries[w], writer));
   }
-  return writer.bytes();
 }
 
-void KernelLaunch::put(void* stream, const std::vector<void*>& others, const HostCall& before,
-                       std::uint32_t* ended) {
-  const std::size_t bytes = layOut(ended);
-  const bool isInlined = bytes <= sizeof(InlineTable) && !isCopied();
+void KernelLaunch::put(void* stream, const std::vector<void*>& others, const HostCall& before, Use use) {
   while (fences_.size() < others.size()) fences_.push_back(std::make_unique<GpuEvent>(gpu_));
   const EnteredDevice entered(gpu_);
   for (std::size_t i = 0; i < others.size(); ++i) {
@@ -174,24 +190,24 @@ void KernelLaunch::put(void* stream, const std::vector<void*>& others, const Hos
   }
   const DriverTable& driver = gpu_.driver();
   if (isCopied())
-    gpu_.require(driver.copy(device_.data(), host_.data(), bytes, stream), "copying a kernel's works");
+    gpu_.require(driver.copy(device_.used.data(), host_.used.data(), bytes_, stream),
+                 "copying a kernel's works");
   if (before.function != nullptr)
     gpu_.require(driver.callHost(stream, before.function, before.data), "calling the host before a kernel");
-  const LaunchTable table{isCopied() ? device_.data() : host_.data(),
-                          isInlined ? reinterpret_cast<const InlineTable*>(host_.data()) : nullptr,
-                          recordBytes_, lanes()};
+  const LaunchTable table{isCopied() ? device_.used.data() : host_.used.data(),
+                          isInline_ ? &inline_ : nullptr, recordBytes_, lanes()};
   gpu_.require(driver.launch(table, stream), "launching a kernel");
-  if (ended != nullptr) ended_.launched(lanes());  // the blocks count, whatever fails from here on
-  if (ended == nullptr || !others.empty()) done_.record(stream);
+  if (use == Use::kOnce) ended_.launched(lanes());  // the blocks count, whatever fails from here on
+  if (use == Use::kInGraph || !others.empty()) done_.record(stream);
   for (void* const other : others) done_.hold(other);
 }
 
 void KernelLaunch::start(void* stream, const std::vector<void*>& others) {
-  put(stream, others, {}, ended_.counter());
+  put(stream, others, {}, Use::kOnce);
 }
 
 void KernelLaunch::capture(void* stream, const std::vector<void*>& others, const HostCall& before) {
-  put(stream, others, before, nullptr);
+  put(stream, others, before, Use::kInGraph);
 }
 
 void KernelLaunch::giveUpIfWrong() {

@@ -6,6 +6,7 @@
 //   launch.clear();
 //   const int lane = launch.newLane();
 //   launch.add(lane, request, peersOfTheWork...);
+//   launch.layOut(Use::kOnce);
 //   launch.start(stream, {});
 //   while (!launch.isOver()) ...;
 //
@@ -42,10 +43,26 @@ struct WorkTimes {
   std::uint64_t began = 0, ended = 0;
 };
 
+// Memory for the tables and reports of launches, taken at once.
+class LaunchMemory {
+ public:
+  LaunchMemory(const GpuContext& gpu, std::size_t launches);
+  struct Part {
+    std::span<std::byte> host, device, reports;
+  };
+  // For launch number `i`.
+  Part part(std::size_t i) const;
+
+ private:
+  GpuMemory host_, device_;
+};
+
 class KernelLaunch {
  public:
-  // `abort`: the communicator's word, in pinned memory. `ended`: its count of blocks.
-  KernelLaunch(const GpuContext& gpu, std::uint32_t* abort, EndedBlocks& ended);
+  // `abort`: the communicator's word, in pinned memory. `ended`: its count of blocks. `memory`: taken in advance, for as long as the launch
+  // lives; more is taken when it is needed.
+  KernelLaunch(const GpuContext& gpu, std::uint32_t* abort, EndedBlocks& ended,
+               const LaunchMemory::Part& memory = {});
   ~KernelLaunch() { ended_.await(); }
   KernelLaunch(const KernelLaunch&) = delete;
   KernelLaunch& operator=(const KernelLaunch&) = delete;
@@ -69,6 +86,10 @@ class KernelLaunch {
   // Throws Error if a network that reduces will never move anything again. That is no error before a block waits for it.
   void requireReducingNetworks() const;
 
+  // Writes the table of all that was added. This may take memory, and to take memory of a GPU may wait for its kernels, which may wait for
+  // the other ranks of this thread: so all of them do this before the first one starts.
+  enum class Use { kOnce, kInGraph };
+  void layOut(Use use);
   // Puts the kernel, and a copy if it needs one, into the stream, after what is in `others`, and lets these wait for it. Other streams can wait
   // by the count of ended blocks.
   void start(void* stream, const std::vector<void*>& others);
@@ -109,7 +130,7 @@ class KernelLaunch {
   };
   // The lanes from begin to end, which are kept for later launches.
   std::span<const std::vector<Entry>> used() const { return {lanes_.data(), usedLanes_}; }
-  Report* reports() const { return reinterpret_cast<Report*>(reports_.data()); }
+  Report* reports() const { return reinterpret_cast<Report*>(reports_.used.data()); }
   static Outcome load(const Outcome& outcome) {
     return static_cast<Outcome>(
         __atomic_load_n(reinterpret_cast<const std::uint32_t*>(&outcome), __ATOMIC_ACQUIRE));
@@ -117,9 +138,14 @@ class KernelLaunch {
   Outcome outcomeOf(std::size_t report) const { return load(reports()[report].outcome); }
   Outcome failureOf(std::size_t report) const { return load(reports()[report].failure); }
   void giveUpIfWrong();
-  void reserve(GpuMemory& memory, GpuMemory::Where where, std::size_t bytes, std::string_view what);
-  std::size_t layOut(std::uint32_t* ended);
-  void put(void* stream, const std::vector<void*>& others, const HostCall& before, std::uint32_t* ended);
+  // Memory in advance is used as far as it suffices, then memory of the launch's own.
+  struct Memory {
+    std::span<std::byte> used;
+    GpuMemory own;
+  };
+  void reserve(Memory& memory, GpuMemory::Where where, std::size_t bytes, std::string_view what);
+  std::size_t tableBytes();
+  void put(void* stream, const std::vector<void*>& others, const HostCall& before, Use use);
   // Whether the table is copied to the GPU.
   bool isCopied() const { return anyWaits_ || anyLongOrder_; }
 
@@ -137,7 +163,10 @@ class KernelLaunch {
   GpuEvent done_;
   // Never recorded: asking for it fails if the GPU has failed. The driver refuses questions about events of graphs.
   GpuEvent health_;
-  GpuMemory host_, device_, scratch_, reports_;
+  std::size_t bytes_ = 0;  // of the table that was laid out
+  bool isInline_ = false;  // it is in `inline_`, and not in `host_`
+  InlineTable inline_;
+  Memory host_, device_, scratch_, reports_;
   // Memory that was too small. Giving it back would wait for all kernels of the GPU.
   std::vector<GpuMemory> outgrown_;
 };

@@ -796,7 +796,7 @@ TEST(GpuBadMachines, AreErrorsThatNameRankAndDevice) {
     MappedGpus gpus({.memoryBytes = 128});
     EXPECT_THAT(
         refusal(initAll()),
-        AllOf(HasSubstr(", GPU "), HasSubstr("not enough memory for 196608 bytes of a kernel's works")));
+        AllOf(HasSubstr(", GPU "), HasSubstr("not enough memory for 2097152 bytes of kernels' works")));
   }
   {
     MappedGpus gpus({.devices = 1});

@@ -45,6 +45,7 @@ TEST_P(GpuGraphs, GiveTheResultsOfTheCallsAgainAndAgain) {
       EXPECT_EQ(ncclAllReduce(in, out, kCount, ncclFloat, ncclSum, ranks.comm(rank), stream), ncclSuccess)
           << ncclGetLastError(nullptr);
     };
+    const std::size_t onGpus = gpus.allocatedOnGpus();
     // Each rank captures a group of two sums on two streams, and a third one after it.
     std::vector<MappedGpus::Graph> graphs;
     for (int rank = 0; rank < kRanks; ++rank) {
@@ -60,6 +61,7 @@ TEST_P(GpuGraphs, GiveTheResultsOfTheCallsAgainAndAgain) {
       graphs.push_back(gpus.endCapture(ranks.stream(rank)));
     }
     EXPECT_EQ(data[0][0], 1.0f) << "a capture runs nothing";
+    EXPECT_EQ(gpus.allocatedOnGpus(), onGpus) << "that graphs keep";
     float expected = 1, beside = 1;
     for (int replay = 0; replay < 5; ++replay) {
       for (int rank = 0; rank < kRanks; ++rank)

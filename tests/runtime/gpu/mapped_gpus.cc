@@ -122,6 +122,7 @@ struct Machine {
   std::atomic<int> launches{0}, referring{0}, offering{0}, inLines{0}, importedFiles{0};
   std::atomic<int> failingLaunches{0};  // the next ones
   std::atomic<int> captures{0};         // of streams, under way
+  std::atomic<int> running{0};          // kernels
   std::uint64_t lastCapture = 0;
   std::vector<std::pair<void*, std::size_t>> given;         // to tests
   std::vector<std::unique_ptr<MappedStream>> givenStreams;  // also those that were destroyed
@@ -156,8 +157,17 @@ void* newMemory(std::size_t bytes, int file) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return memory == MAP_FAILED ? nullptr : memory;
 }
+// Returns false if a kernel runs for ever.
+bool noneRuns() {
+  const Deadline deadline = Deadline::after(std::chrono::seconds(10));
+  for (Patience patience; machine->running > 0; patience.pause())
+    if (deadline.passed()) return false;
+  return true;
+}
+
 Status makeMemory(void** memory, std::size_t bytes, gpu::PlaceKind kind) {
   if (forbidden()) return kCaptured;
+  if (machine->options.takingWaits && !noneRuns()) return kInvalid;
   const std::lock_guard lock(machine->mutex);
   if (kind == gpu::PlaceKind::kDevice && machine->used[device()] + bytes > machine->options.memoryBytes)
     return kOutOfMemory;
@@ -213,6 +223,7 @@ void countInBuffers(const gpu::LaunchTable& table) {
 
 void runLanes(const gpu::LaunchTable& table) {
   countInBuffers(table);
+  ++machine->running;
   std::latch done(table.lanes);
   for (int i = 0; i < table.lanes; ++i)
     blockPool().start(
@@ -222,6 +233,7 @@ void runLanes(const gpu::LaunchTable& table) {
         },
         [&done] { done.count_down(); });
   done.wait();
+  --machine->running;
 }
 
 void awaitCount(const std::uint32_t* counter, std::uint32_t count) {
@@ -475,6 +487,7 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
   };
   table.launch = [](const gpu::LaunchTable& given, void* stream) {
     if (machine->failingLaunches > 0 && machine->failingLaunches-- > 0) return kInvalid;
+    if (given.lanes > machine->options.residentBlocks) return kInvalid;
     ++machine->launches;
     if (given.inlined == nullptr) return enqueue(stream, [given] { runLanes(given); });
     return enqueue(stream, [given, copy = std::make_shared<gpu::InlineTable>(*given.inlined)] {

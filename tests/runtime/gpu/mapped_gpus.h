@@ -27,7 +27,8 @@ class MappedGpus {
     int devices = 8;
     int driverVersion = 12040;
     std::size_t memoryBytes = std::size_t{1} << 30;  // of each GPU
-    int residentBlocks = 132;
+    int residentBlocks = 132;                        // a launch of more is refused
+    bool takingWaits = false;         // memory is taken when no kernel runs, which may be never
     bool areOne = false;              // all numbers name one GPU
     std::vector<std::string> busIds;  // of the first ones; the others are on no bus
     bool reachPeers = true;           // their memory

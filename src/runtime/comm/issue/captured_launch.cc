@@ -45,16 +45,18 @@ class CapturedLaunch::Replay final : public device::Task {
   Wait wait_;
 };
 
-CapturedLaunch::CapturedLaunch(LaunchQueue& launches, const gpu::GpuContext& gpu, ReplayWatch& watch)
+CapturedLaunch::CapturedLaunch(LaunchQueue& launches, const gpu::GpuContext& gpu, ReplayWatch& watch,
+                               std::unique_ptr<gpu::KernelLaunch> kernel)
     : launches_(launches),
       gpu_(gpu),
       watch_(watch),
       stall_(launches.stallPolicy()),
       health_(gpu),
+      kernel_(std::move(kernel)),
       tasks_(gpu.device()) {}
 
 CapturedLaunch::~CapturedLaunch() {
-  if (isHeld_ != nullptr && !isUnused()) {
+  if (!isUnused()) {
     try {
       const gpu::EnteredDevice entered(gpu_);
       gpu_.driver().synchronize();
@@ -65,10 +67,10 @@ CapturedLaunch::~CapturedLaunch() {
   watch_.remove(*this);
 }
 
-void CapturedLaunch::take(std::unique_ptr<gpu::KernelLaunch>& kernel) {
+gpu::KernelLaunch& CapturedLaunch::renew() {
   watch_.remove(*this);
-  kernel_.swap(kernel);
   stall_.reset();
+  return *kernel_;
 }
 
 void CapturedLaunch::watchReplays() {

@@ -4,8 +4,8 @@
 // carries their steps and watches the kernel as LaunchTask does, until its blocks have reported their ends. Otherwise a ReplayWatch
 // looks at it now and then.
 //
-//   CapturedLaunch captured(launches, gpu, watch);
-//   captured.take(kernel);                                        // and capture it, with `captured.beforeReplay()` before it
+//   CapturedLaunch captured(launches, gpu, watch, executor.newKernel());
+//   executor.fill(work, operations, captured.renew(), Use::kInGraph);    // and capture it, with `captured.beforeReplay()` before it
 //   captured.watchReplays();
 //   if (captured.isUnused()) ...                                  // every graph with it is gone: it may be taken again
 //
@@ -27,14 +27,15 @@ namespace xylem::comm {
 class CapturedLaunch {
  public:
   // `launches`: of the communicator; they fail with a replay.
-  CapturedLaunch(LaunchQueue& launches, const gpu::GpuContext& gpu, ReplayWatch& watch);
+  CapturedLaunch(LaunchQueue& launches, const gpu::GpuContext& gpu, ReplayWatch& watch,
+                 std::unique_ptr<gpu::KernelLaunch> kernel);
   // Waits for the replays that are under way. The program makes no others.
   ~CapturedLaunch();
   CapturedLaunch(const CapturedLaunch&) = delete;
   CapturedLaunch& operator=(const CapturedLaunch&) = delete;
 
-  // Takes a kernel that is filled, and leaves its own former one, if it has one.
-  void take(std::unique_ptr<gpu::KernelLaunch>& kernel);
+  // While it is unused: its kernel, to be filled for another graph.
+  gpu::KernelLaunch& renew();
   gpu::KernelLaunch& kernel() { return *kernel_; }
   // Once it is captured.
   void watchReplays();
@@ -47,7 +48,7 @@ class CapturedLaunch {
   // The call that the driver makes when every graph with the launch is gone, which may be after this object.
   gpu::HostCall whenUnused();
   bool isUnused() {
-    return isHeld_ != nullptr && !isHeld_->load(std::memory_order_acquire) && !tasks_.get().pending();
+    return (isHeld_ == nullptr || !isHeld_->load(std::memory_order_acquire)) && !tasks_.get().pending();
   }
 
  private:
@@ -67,7 +68,7 @@ class CapturedLaunch {
   Stall stall_;           // as the watch sees it
   Wait wait_;             // the same
   gpu::GpuEvent health_;  // never recorded: asking for it fails if the GPU has failed
-  std::unique_ptr<gpu::KernelLaunch> kernel_;
+  const std::unique_ptr<gpu::KernelLaunch> kernel_;
   std::shared_ptr<std::atomic<bool>> isHeld_;  // by a graph; null: no graph has had it yet
   device::OwnedStream tasks_;                  // declared last: its end waits for the replays
 };

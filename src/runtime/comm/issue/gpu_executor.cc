@@ -9,7 +9,7 @@ namespace xylem::comm {
 namespace {
 
 // Launches that are under way at the same time without new memory.
-constexpr std::size_t kSpareKernels = 8;
+constexpr std::size_t kKernels = 32;
 
 // As the kernel names operations.
 int operatorOf(const CommOperation& operation) {
@@ -19,26 +19,30 @@ int operatorOf(const CommOperation& operation) {
 
 }  // namespace
 
-GpuExecutor::GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks,
-                         bool inSlots, GpuQueues::ReachOfRank reach)
+GpuExecutor::GpuExecutor(const gpu::GpuContext& gpu, const Job& job, GpuQueues::ReachOfRank reach)
     : gpu_(gpu),
-      ranks_(ranks),
-      inSlots_(inSlots),
+      ranks_(job.ranks),
+      ranksOnGpu_(job.ranksOnGpu),
+      inSlots_(job.inSlots),
       tasks_(gpu.device()),
       abort_(gpu, gpu::GpuMemory::Where::kHost, sizeof(std::uint32_t), "the abort word"),
       ended_(gpu),
-      queues_(gpu, channels, std::move(reach)),
-      channelEnds_(channels.size()),
-      kernel_(newKernel()) {
-  while (spare_.size() < kSpareKernels)
-    spare_.push_back(std::make_unique<gpu::KernelLaunch>(gpu_, abort(), ended_));
+      queues_(gpu, job.channels, std::move(reach)),
+      channelEnds_(job.channels.size()),
+      memory_(gpu, kKernels) {
+  for (std::size_t i = 0; i < kKernels; ++i)
+    spare_.push_back(std::make_unique<gpu::KernelLaunch>(gpu_, abort(), ended_, memory_.part(i)));
+  kernel_ = nextKernel();
 }
 
-std::unique_ptr<gpu::KernelLaunch> GpuExecutor::newKernel() {
-  if (spare_.empty()) return std::make_unique<gpu::KernelLaunch>(gpu_, abort(), ended_);
+std::unique_ptr<gpu::KernelLaunch> GpuExecutor::nextKernel() {
   std::unique_ptr<gpu::KernelLaunch> kernel = std::move(spare_.back());
   spare_.pop_back();
   return kernel;
+}
+
+std::unique_ptr<gpu::KernelLaunch> GpuExecutor::newKernel() {
+  return std::make_unique<gpu::KernelLaunch>(gpu_, abort(), ended_);
 }
 
 template <typename QueueSide>
@@ -67,13 +71,13 @@ std::span<const gpu::QueueEnd> GpuExecutor::endsOf(int channel, std::span<QueueS
   if (inSlots_)
     for (QueueSide* const side : sides)
       if (side != nullptr && side->pump() != nullptr)
-        kernel_->addPump(*side->pump(), side->peer() == transport::kReducingNetwork);
+        filled_->addPump(*side->pump(), side->peer() == transport::kReducingNetwork);
   return found->ends;
 }
 
 template <typename QueueSide>
 std::span<const gpu::QueueEnd> GpuExecutor::endOf(const QueueSide& side, Protocol protocol) {
-  if (side.pump() != nullptr) kernel_->addPump(*side.pump());
+  if (side.pump() != nullptr) filled_->addPump(*side.pump());
   gpu::QueueEnd& end = messageEnds_[{&side, protocol}];
   if (!end) end = newEnd(side, protocol, side.pump() != nullptr);
   return {&end, 1};
@@ -82,16 +86,16 @@ std::span<const gpu::QueueEnd> GpuExecutor::endOf(const QueueSide& side, Protoco
 void GpuExecutor::addPrograms(Lanes& lanes, WorkItem& item, ProgramPath& path,
                               const CommOperation& operation) {
   std::uint64_t before[2];
-  for (std::size_t i = 0; i < 2; ++i) before[i] = lanes[i] < 0 ? 0 : kernel_->worksOf(lanes[i]);
-  item.works = {kernel_->works(), path.all().size()};
+  for (std::size_t i = 0; i < 2; ++i) before[i] = lanes[i] < 0 ? 0 : filled_->worksOf(lanes[i]);
+  item.works = {filled_->works(), path.all().size()};
   for (std::size_t i = 0; i < path.all().size(); ++i) {
     const collectives::ProgramWork& program = path.program[i];
-    if (lanes[i] < 0) lanes[i] = kernel_->newLane();
+    if (lanes[i] < 0) lanes[i] = filled_->newLane();
     const std::span<const gpu::QueueEnd> from = endsOf(item.channel, program.from, program.protocol);
     const std::span<const gpu::QueueEnd> to = endsOf(item.channel, program.to, program.protocol);
     const std::size_t other = 1 - i;
     const bool inBuffers = program.shape.count * elementBytes(operation.type) >= kLeastInBuffers;
-    kernel_->add(lanes[i],
+    filled_->add(lanes[i],
                  {.program = program.program.kind,
                   .shape = program.shape,
                   .input = program.buffers.input,
@@ -132,8 +136,8 @@ void GpuExecutor::addTransfer(int lane, WorkItem& item, TransferPath& path, cons
   const bool sends = work.to != nullptr;
   // A shorter message fits into its queue, and does not wait for its receiver.
   const bool isLong = sends && work.bytes >= transport::kQueueSteps * to[0].stepBytes;
-  item.works = {kernel_->works(), 1};
-  kernel_->add(lane,
+  item.works = {filled_->works(), 1};
+  filled_->add(lane,
                {.program = sends                  ? ProgramKind::kSendMessage
                            : work.from != nullptr ? ProgramKind::kRecvMessage
                                                   : ProgramKind::kCopyMessage,
@@ -151,37 +155,88 @@ void GpuExecutor::addTransfer(int lane, WorkItem& item, TransferPath& path, cons
                0, item.function);
 }
 
-// Channels whose programs do not fit beside each other take turns in the lanes of others, in the order of channels. The first one that
-// is not done runs on every rank then, whatever lanes the ranks have for it, so all get done. Sends and receives cannot take turns:
-// each may wait for any other.
-void GpuExecutor::fill(LaunchWork& work, std::span<const CommOperation> operations) {
-  const int most = gpu_.facts().residentBlocks / ranks_;
-  std::size_t programs = 1;  // of an item
-  channels_.clear();
-  kernel_->clear();
-  for (WorkQueue* const queue : work.open()) {
-    int lane = -1;
-    for (WorkItem& item : queue->items()) {
-      if (auto* const path = std::get_if<ProgramPath>(&item.path)) {
-        programs = std::max(programs, path->all().size());
-        if (channels_.empty() || channels_.back() != queue) channels_.push_back(queue);
-      } else {
-        if (lane < 0) lane = kernel_->newLane();
-        addTransfer(lane, item, std::get<TransferPath>(item.path), operations[item.place]);
-      }
-    }
+// In round r a rank sends to the rank r places behind it, and receives from the one r places before it: so both ranks of a message have it
+// in the same round.
+void GpuExecutor::noteMessages(WorkQueue& queue, const TransferPath& path) {
+  if (path.connection == nullptr) {
+    receives_.push_back({&queue, 0, 0});
+    return;
   }
-  const int left = std::max(1, (most - kernel_->lanes()) / static_cast<int>(programs));
-  lanes_.assign(std::min(channels_.size(), static_cast<std::size_t>(left)), {});
+  const int ahead = path.connection->peer() - gpu_.rank();
+  (path.sends ? sends_ : receives_)
+      .push_back({&queue, ((path.sends ? ahead : -ahead) + ranks_) % ranks_, path.queue});
+}
+
+// Sends and receives that do not fit beside each other take turns, all ranks in the same order of rounds and parts, and sends in other lanes than receives.
+// The first one in that order that is not done is at the front of its lanes on both ranks, so all get done: if both have it in
+// the same group, or the other rank in one that does not wait for others of this group.
+void GpuExecutor::addAllMessages(int most, std::span<const CommOperation> operations) {
+  const auto sends = static_cast<int>(sends_.size()), receives = static_cast<int>(receives_.size());
+  if (sends + receives == 0) return;
+  int sending = sends, receiving = receives;
+  if (sends + receives > most) {
+    std::sort(sends_.begin(), sends_.end());
+    std::sort(receives_.begin(), receives_.end());
+    const int least = sends > 0 ? 1 : 0, rest = receives > 0 ? 1 : 0;
+    sending = std::max(least, std::min(most * sends / (sends + receives), most - rest));
+    receiving = std::max(rest, most - sending);
+  }
+  addMessages(sends_, sending, operations);
+  addMessages(receives_, receiving, operations);
+}
+
+// In at most `most` lanes, each with about as many.
+void GpuExecutor::addMessages(std::vector<Messages>& all, int most,
+                              std::span<const CommOperation> operations) {
+  if (all.empty()) return;
+  const std::size_t each = (all.size() + static_cast<std::size_t>(most) - 1) / static_cast<std::size_t>(most);
+  const std::size_t lanes = (all.size() + each - 1) / each;
+  const int first = filled_->lanes();
+  for (std::size_t i = 0; i < lanes; ++i) filled_->newLane();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (WorkItem& item : all[i].queue->items())
+      addTransfer(first + static_cast<int>(i % lanes), item, std::get<TransferPath>(item.path),
+                  operations[item.place]);
+}
+
+// Channels whose programs do not fit beside each other take turns in the lanes of others, in the order of channels. The first one that
+// is not done runs on every rank then, whatever lanes the ranks have for it, so all get done.
+void GpuExecutor::fill(LaunchWork& work, std::span<const CommOperation> operations, gpu::KernelLaunch& kernel,
+                       gpu::KernelLaunch::Use use) {
+  const int most = gpu_.facts().residentBlocks / ranksOnGpu_;
+  int programs = 0;  // of an item
+  filled_ = &kernel;
+  channels_.clear();
+  sends_.clear();
+  receives_.clear();
+  kernel.clear();
+  for (WorkQueue* const queue : work.open()) {
+    WorkItem& first = queue->items().front();
+    if (auto* const path = std::get_if<TransferPath>(&first.path)) {
+      noteMessages(*queue, *path);
+      continue;
+    }
+    channels_.push_back(queue);
+    for (WorkItem& item : queue->items())
+      programs = std::max(programs, static_cast<int>(std::get<ProgramPath>(item.path).all().size()));
+  }
+  addAllMessages(most - programs, operations);
+  if (!channels_.empty()) {
+    const int left = std::max(1, (most - kernel.lanes()) / programs);
+    lanes_.assign(std::min(channels_.size(), static_cast<std::size_t>(left)), {});
+  }
   for (std::size_t i = 0; i < channels_.size(); ++i)
     for (WorkItem& item : channels_[i]->items())
-      if (auto* const path = std::get_if<ProgramPath>(&item.path))
-        addPrograms(lanes_[i % lanes_.size()], item, *path, operations[item.place]);
-  if (kernel_->lanes() > most)
+      addPrograms(lanes_[i % lanes_.size()], item, std::get<ProgramPath>(item.path), operations[item.place]);
+  if (kernel.lanes() > most)
     throw Error(ResultCode::kInvalidUsage,
                 "rank {}, GPU {}: the group needs {} blocks at the same time, and the GPU has {} for each of "
-                "the {} ranks that use it: put fewer sends and receives into a group, or set NCCL_MAX_CTAS",
-                gpu_.rank(), gpu_.device(), kernel_->lanes(), most, ranks_);
+                "the {} ranks that use it: put collectives, sends and receives into groups of their own, or "
+                "let fewer "
+                "ranks use a GPU",
+                gpu_.rank(), gpu_.device(), kernel.lanes(), most, ranksOnGpu_);
+  kernel.layOut(use);
+  if (spare_.empty()) spare_.push_back(newKernel());
 }
 
 namespace {

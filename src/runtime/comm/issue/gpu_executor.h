@@ -3,8 +3,8 @@
 // one launch of the kernel, a lane for each queue of the launch's work and a second one beside it for the second program of
 // an operation. The kernel goes into the program's stream at once; a LaunchTask watches it.
 //
-//   GpuExecutor executor(gpu, wiring.channels(), ranksOnTheGpu);
-//   executor.fill(work, operations);        // throws before anything is launched
+//   GpuExecutor executor(gpu, {wiring.channels(), ranks, ranksOnTheGpu}, reach);
+//   executor.fill(work, operations, *executor.kernel(), Use::kOnce);        // throws before anything is launched
 //   executor.start(operations);
 //   launchTask.take(executor.kernel());     // gets another one for it
 //
@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,21 +34,24 @@ class GpuExecutor {
   // need not wait until it is read. Half of a step; other sizes were not tried.
   static constexpr std::size_t kLeastInBuffers = std::size_t{32} << 10;
 
-  // `ranks`: how many use the GPU; their blocks have to fit together.
-  // `inSlots`: collectives move their data as under Simple, whatever the protocol (Wiring::dataInSlots).
-  GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks, bool inSlots,
-              GpuQueues::ReachOfRank reach);
+  struct Job {
+    std::span<const ChannelLinks> channels;
+    int ranks = 1;       // of the communicator
+    int ranksOnGpu = 1;  // their blocks have to fit together
+    bool inSlots =
+        false;  // collectives move their data as under Simple, whatever the protocol (Wiring::dataInSlots)
+  };
+  GpuExecutor(const gpu::GpuContext& gpu, const Job& job, GpuQueues::ReachOfRank reach);
 
   GpuQueues& queues() { return queues_; }
   const gpu::GpuContext& gpu() const { return gpu_; }
   // The stream of the tasks that watch launches.
   device::Stream& tasks() { return tasks_.get(); }
 
-  // The items' connections are ready. Throws Error (ncclInvalidUsage) if more blocks are needed than run at the same time, and
-  // for buffers that are not aligned to their elements.
-  void fill(LaunchWork& work, std::span<const CommOperation> operations);
-  // Whether fill() has made any lane.
-  bool hasWork() const { return kernel_->lanes() > 0; }
+  // Makes lanes of the items, whose connections are ready, and takes all memory that the launch needs. Throws Error (ncclInvalidUsage) if
+  // fewer blocks run at the same time than there must be, and for buffers that are not aligned to their elements.
+  void fill(LaunchWork& work, std::span<const CommOperation> operations, gpu::KernelLaunch& kernel,
+            gpu::KernelLaunch::Use use);
   // Puts the kernel behind what is in the streams of the operations, and behind the kernel before it. The device is entered.
   void start(std::span<const CommOperation> operations);
   // The capture into a graph that the operations' streams belong to; 0: none. Throws Error (ncclInvalidUsage) if some belong to
@@ -55,8 +59,11 @@ class GpuExecutor {
   std::uint64_t captureOf(std::span<const CommOperation> operations) const;
   // As start(), into the graph: `launch` has the kernel that was filled.
   void capture(CapturedLaunch& launch, std::span<const CommOperation> operations, std::uint64_t capture);
-  // The kernel that was started last, to be exchanged for one that is over.
+  // The kernel that start() starts; afterwards it is exchanged for one that is over, or for nextKernel().
   std::unique_ptr<gpu::KernelLaunch>& kernel() { return kernel_; }
+  // One that fill() has left.
+  std::unique_ptr<gpu::KernelLaunch> nextKernel();
+  // One that takes memory as it needs it, for a graph.
   std::unique_ptr<gpu::KernelLaunch> newKernel();
 
  private:
@@ -73,6 +80,17 @@ class GpuExecutor {
     int numbers[2] = {-1, -1};
     int& operator[](std::size_t program) { return numbers[program]; }
   };
+  // A queue of sends or receives, and its place in the order in which they take turns.
+  struct Messages {
+    WorkQueue* queue;
+    int round, part;
+    bool operator<(const Messages& other) const {
+      return std::tie(round, part) < std::tie(other.round, other.part);
+    }
+  };
+  void noteMessages(WorkQueue& queue, const TransferPath& path);
+  void addAllMessages(int most, std::span<const CommOperation> operations);
+  void addMessages(std::vector<Messages>& all, int most, std::span<const CommOperation> operations);
   void addPrograms(Lanes& lanes, WorkItem& item, ProgramPath& path, const CommOperation& operation);
   void addTransfer(int lane, WorkItem& item, TransferPath& path, const CommOperation& operation);
   // Whether peers may read the operation's buffers where they lie, and write into them, where their queues allow it.
@@ -82,12 +100,14 @@ class GpuExecutor {
   bool offers(const CommOperation& operation) const {
     return operation.peersReach || !queues_.othersWriteBuffers();
   }
-  // The channels of the launch that is filled, and the lanes in which they take turns; kept for their memory.
+  // The launch that fill() fills; its channels and the lanes in which they take turns, and sends and receives; kept for their memory.
+  gpu::KernelLaunch* filled_ = nullptr;
   std::vector<WorkQueue*> channels_;
   std::vector<Lanes> lanes_;
+  std::vector<Messages> sends_, receives_;
 
   const gpu::GpuContext& gpu_;
-  const int ranks_;
+  const int ranks_, ranksOnGpu_;
   const bool inSlots_;
   device::OwnedStream tasks_;
   gpu::GpuMemory abort_;
@@ -102,6 +122,7 @@ class GpuExecutor {
   std::vector<std::vector<KnownEnds>> channelEnds_;
   std::map<std::pair<const void*, Protocol>, gpu::QueueEnd> messageEnds_;
   // Made in advance, as the driver may wait for kernels before it takes memory.
+  gpu::LaunchMemory memory_;
   std::vector<std::unique_ptr<gpu::KernelLaunch>> spare_;
   std::unique_ptr<gpu::KernelLaunch> kernel_;
   std::uint64_t lastStream_ = 0;  // the number of that of the launch before

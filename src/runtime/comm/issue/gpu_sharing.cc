@@ -59,7 +59,7 @@ SharedGpus shareGpus(bootstrap::Bootstrap& bootstrap, const JobRoster& roster, c
   const bool toBuffers = request.settings.integer(Setting::kP2pDirectDisable) == 0;
   if (gpu != nullptr) {
     gpus.executor = std::make_unique<GpuExecutor>(
-        *gpu, wiring.channels(), roster.ranksOnGpu(), wiring.dataInSlots(),
+        *gpu, GpuExecutor::Job{wiring.channels(), roster.ranks(), roster.ranksOnGpu(), wiring.dataInSlots()},
         [&roster, &plan, toBuffers](int rank) { return reachOf(roster, plan.choice, toBuffers, rank); });
     gpus.executor->queues().offerMemory();
     logOffer(*request.log, *gpu, gpus.executor->queues().namedBy());

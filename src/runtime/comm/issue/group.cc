@@ -99,6 +99,29 @@ void prepareTogether(Group& g) {
   }
 }
 
+// The works of several ranks are staged before the first one is launched: to take memory of a GPU may wait for a kernel that waits for
+// the other ranks of this thread.
+class Staging {
+ public:
+  Staging() = default;
+  // A failure may have kept some from their launch.
+  ~Staging() {
+    for (Communicator* const communicator : staged_) communicator->unstage();
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  void stage(Group& g) {
+    if (g.used < 2) return;
+    for (std::size_t i = 0; i < g.used; ++i)
+      if (g.batches[i].communicator->stage(g.batches[i].operations))
+        staged_.push_back(g.batches[i].communicator);
+  }
+
+ private:
+  std::vector<Communicator*> staged_;
+};
+
 // The memory of the operations goes to the other side, too, so that neither allocates.
 void give(Batch& batch, LaunchedGroup& launched) {
   Communicator& communicator = *batch.communicator;
@@ -149,6 +172,8 @@ bool groupEnd(LaunchedGroup* launched) {
   if (g.failure) throw Error(*g.failure);
   bool continues = runJobs(g.jobs);
   prepareTogether(g);
+  Staging staging;
+  staging.stage(g);
   for (std::size_t i = 0; i < g.used; ++i) {
     Communicator& communicator = *g.batches[i].communicator;
     communicator.launch(g.batches[i].operations);

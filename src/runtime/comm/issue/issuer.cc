@@ -204,7 +204,9 @@ void Issuer::awaitConnections(std::span<const CommOperation> operations) {
   }
 }
 
-void Issuer::launchOnGpu(std::span<const CommOperation> operations) {
+void Issuer::stage(std::span<const CommOperation> operations) {
+  unstage();
+  if (!gpu_) return;
   const gpu::EnteredDevice entered(gpu_->gpu());
   const std::uint64_t capture = gpu_->captureOf(operations);
   awaitConnections(operations);
@@ -212,37 +214,56 @@ void Issuer::launchOnGpu(std::span<const CommOperation> operations) {
   schedule(operations, scheduling(), works_.work());
   // Blocks write down times only for a profiler that wants them. The times of a graph's replays are not read.
   const bool follows = capture == 0 && profiling_ != nullptr && profiling_->profiler->followsChannels();
-  const CallEvents events = tellProfiler(operations, follows);
-  gpu_->fill(works_.work(), operations);
-  if (!gpu_->hasWork()) return;
-  if (capture != 0) return addToGraph(operations, capture);
+  Staged staged{operations.data(), capture, nullptr, tellProfiler(operations, follows)};
+  using Use = gpu::KernelLaunch::Use;
+  if (capture == 0) {
+    gpu_->fill(works_.work(), operations, *gpu_->kernel(), Use::kOnce);
+  } else {
+    staged.captured = &unusedCapture();
+    gpu_->fill(works_.work(), operations, staged.captured->renew(), Use::kInGraph);
+  }
+  staged_.emplace(std::move(staged));
+}
+
+CapturedLaunch& Issuer::unusedCapture() {
+  const auto unused =
+      std::find_if(captured_.begin(), captured_.end(),
+                   [](const std::unique_ptr<CapturedLaunch>& one) { return one->isUnused(); });
+  if (unused != captured_.end()) return **unused;
+  captured_.push_back(std::make_unique<CapturedLaunch>(launches_, gpu_->gpu(), replays_, gpu_->newKernel()));
+  return *captured_.back();
+}
+
+void Issuer::launchOnGpu(std::span<const CommOperation> operations) {
+  const gpu::EnteredDevice entered(gpu_->gpu());
+  if (!staged_ || staged_->operations != operations.data()) stage(operations);
+  const Staged staged = std::move(*staged_);
+  unstage();
+  if (staged.capture != 0) return addToGraph(operations, staged);
+  if (gpu_->kernel()->lanes() == 0) return;
   if (profile_) works_.work().forEachItem([this](WorkItem& item) { profile_->launches(item); });
   try {
     gpu_->start(operations);
   } catch (const Error& error) {
+    gpu_->kernel()->giveUp();  // its blocks may run
     launches_.fail(error);
     throw;
   }
   LaunchTask& launch = launches_.next();
   launch.take(works_.handedOver());
   launch.take(gpu_->kernel());
-  if (!gpu_->kernel()) gpu_->kernel() = gpu_->newKernel();
+  if (!gpu_->kernel()) gpu_->kernel() = gpu_->nextKernel();
   record(operations, launch);
   launches_.issue(launch, *operations.front().stream);
 }
 
 // Puts the kernel that is filled into the graph that becomes of the capture.
-void Issuer::addToGraph(std::span<const CommOperation> operations, std::uint64_t capture) {
+void Issuer::addToGraph(std::span<const CommOperation> operations, const Staged& staged) {
+  if (staged.captured->kernel().lanes() == 0) return;
   launches_.throwIfFailed();
   if (profile_) profile_->captures();
-  auto free = std::find_if(captured_.begin(), captured_.end(),
-                           [](const std::unique_ptr<CapturedLaunch>& known) { return known->isUnused(); });
-  if (free == captured_.end())
-    free = captured_.insert(free, std::make_unique<CapturedLaunch>(launches_, gpu_->gpu(), replays_));
-  (*free)->take(gpu_->kernel());
-  if (!gpu_->kernel()) gpu_->kernel() = gpu_->newKernel();
-  gpu_->capture(**free, operations, capture);
-  (*free)->watchReplays();
+  gpu_->capture(*staged.captured, operations, staged.capture);
+  staged.captured->watchReplays();
 }
 
 void Issuer::launch(std::span<const CommOperation> operations, std::uint64_t again) {

@@ -63,6 +63,9 @@ class Issuer {
   bool mayConnectLater(std::span<const CommOperation> operations);
   // `again`: lastWork() after a launch of the same operations in the same buffers.
   void launch(std::span<const CommOperation> operations, std::uint64_t again = 0);
+  // On a GPU: does what launch() of the same operations does before it starts the kernel, also taking memory. launch() or unstage() comes next.
+  void stage(std::span<const CommOperation> operations);
+  void unstage() { staged_.reset(); }
   // Stands for the kept work of the last launch; 0: it is not kept.
   std::uint64_t lastWork() const { return works_.number(); }
   // Null on host devices.
@@ -76,8 +79,16 @@ class Issuer {
   const LaunchQueue& launches() const { return launches_; }
 
  private:
+  // Work that launchOnGpu() starts.
+  struct Staged {
+    const CommOperation* operations;
+    std::uint64_t capture;     // 0: into no graph
+    CapturedLaunch* captured;  // null then
+    CallEvents events;
+  };
   void launchOnGpu(std::span<const CommOperation> operations);
-  void addToGraph(std::span<const CommOperation> operations, std::uint64_t capture);
+  CapturedLaunch& unusedCapture();
+  void addToGraph(std::span<const CommOperation> operations, const Staged& staged);
   void awaitConnections(std::span<const CommOperation> operations);
   const TransferPart* notAgreedOn(std::span<const TransferPart> parts);
   bool comesFirst(std::span<const CommOperation> operations) const;
@@ -119,6 +130,7 @@ class Issuer {
   LaunchQueue launches_;
   ReplayWatch replays_;
   std::vector<std::unique_ptr<CapturedLaunch>> captured_;  // on a GPU: those that graphs have, and had
+  std::optional<Staged> staged_;
   device::BriefSpin spin_;
   KeptWorks works_;
 };

@@ -156,10 +156,10 @@ class WorkMaker {
     shape.inPlace = isInPlace(operation, scheduling_.rank);
     const collectives::Reduction reduction = reductionOf(operation, scheduling_.ranks);
     shape.scales = reduction.scales;
-    shape.exchange = scheduling_.ranks == 2 && scheduling_.choices.model().input.nodes == 2 &&
-                     function == Function::kAllReduce && chosen.algorithm == Algorithm::kRing &&
-                     part.count <= std::min(chunkOf(collectives::kStepsPerChunk),
-                                            kMaxExchangedBytesOfTwo / bytes);
+    shape.exchange =
+        scheduling_.ranks == 2 && scheduling_.choices.model().input.nodes == 2 &&
+        function == Function::kAllReduce && chosen.algorithm == Algorithm::kRing &&
+        part.count <= std::min(chunkOf(collectives::kStepsPerChunk), kMaxExchangedBytesOfTwo / bytes);
 
     const std::span<const collectives::Program> programs =
         collectives::programsOf(function, chosen.algorithm);
