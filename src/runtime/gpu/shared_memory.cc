@@ -9,8 +9,8 @@
 namespace xylem::gpu {
 namespace {
 
-// A process answers at once if it lives.
-constexpr std::chrono::seconds kFileWithin{5};
+// A process that lives asks its driver for the file, and the driver may be busy.
+constexpr std::chrono::seconds kFileWithin{10};
 
 struct MemoryFile {
   transport::FileName name;
@@ -49,6 +49,15 @@ std::shared_ptr<std::byte> held(const GpuContext& gpu, void* memory, Status (*re
             release(opened - offset);
             driver.leave();
           }};
+}
+
+// The driver makes another descriptor each time, so that none has to stay open. Invalid if it makes none.
+FileDescriptor fileOf(const DriverTable& driver, int device, void* memory) {
+  if (driver.enter(device) != kDone) return {};
+  int descriptor = -1;
+  const Status status = driver.openFile(memory, &descriptor);
+  driver.leave();
+  return FileDescriptor(status == kDone ? descriptor : -1);
 }
 
 NamedMemory memoryByIpc(const GpuContext& gpu, const IpcHandle& handle) {
@@ -95,9 +104,10 @@ SharedGpuMemory::SharedGpuMemory(const GpuContext& gpu, std::size_t bytes, std::
 // be had either.
 void SharedGpuMemory::makeFile(const GpuContext& gpu, std::size_t bytes, std::string_view what) try {
   GpuMemory memory(gpu, GpuMemory::Where::kFile, bytes, what);
-  int descriptor = -1;
-  gpu.require(gpu.driver().openFile(memory.data(), &descriptor), "opening memory as a file");
-  auto file = std::make_unique<transport::GivenFile>(FileDescriptor(descriptor));
+  if (!fileOf(gpu.driver(), gpu.device(), memory.data())) return;
+  auto file =
+      std::make_unique<transport::GivenFile>([&driver = gpu.driver(), device = gpu.device(),
+                                              data = memory.data()] { return fileOf(driver, device, data); });
   name_ = nameOf(MemoryName::By::kFile, MemoryFile{file->name(), memory.size()});
   memory_ = std::move(memory);
   file_ = std::move(file);

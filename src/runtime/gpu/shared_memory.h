@@ -46,7 +46,7 @@ class SharedGpuMemory {
   void makeFile(const GpuContext& gpu, std::size_t bytes, std::string_view what);
 
   GpuMemory memory_;
-  std::unique_ptr<transport::GivenFile> file_;
+  std::unique_ptr<transport::GivenFile> file_;  // opens the memory, and so ends before it
   std::optional<MemoryName> name_;
 };
 

@@ -366,6 +366,7 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     return makeMemory(memory, *bytes, gpu::PlaceKind::kDevice);
   };
   table.openFile = [](void* memory, int* descriptor) {
+    if (forbidden()) return kCaptured;
     const std::lock_guard lock(machine->mutex);
     const auto found = machine->pieces.find(static_cast<const std::byte*>(memory));
     if (found == machine->pieces.end() || machine->options.failsToOpenFiles) return kInvalid;

@@ -6,22 +6,59 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "core/settings.h"
 #include "core/temporary_directory.h"
 #include "nccl.h"
 #include "runtime/comm/rank_processes.h"
+#include "runtime/gpu/gpu_context.h"
 #include "runtime/gpu/gpu_ranks.h"
 #include "runtime/gpu/mapped_gpus.h"
+#include "runtime/gpu/shared_memory.h"
 
 namespace xylem::testing {
 namespace {
 
 using ::testing::HasSubstr;
+
+// With limits of descriptors as they are by default, hundreds of pieces would use them up. Each has a file here, which is its memory.
+TEST(SharedGpuMemory, OpensFilesWhenOtherProcessesAsk) {
+  MappedGpus gpus;
+  const Settings settings = Settings::fromPairs({{"NCCL_CUMEM_ENABLE", "1"}, {"XYLEM_DEVICE", "gpu"}});
+  const gpu::GpuContext context(*gpu::driverOfThread(settings), 0, 1, settings);
+  const auto make = [&] {
+    return gpu::SharedGpuMemory::make(context, 4096, "a test", gpu::Sharers::kProcesses);
+  };
+  const auto openDescriptors = [] {
+    using Files = std::filesystem::directory_iterator;
+    return std::distance(Files("/proc/self/fd"), Files());
+  };
+  std::shared_ptr<gpu::SharedGpuMemory> first = make();  // with it the thread that answers
+  const auto before = openDescriptors();
+  std::vector<std::shared_ptr<gpu::SharedGpuMemory>> others;
+  for (int i = 0; i < 10; ++i) others.push_back(make());
+  EXPECT_EQ(openDescriptors(), before + 10);
+
+  ASSERT_TRUE(first->name());
+  ASSERT_EQ(first->name()->by, gpu::MemoryName::By::kFile);
+  first->data()[4095] = std::byte{42};
+  void* const stream = gpus.makeStream();
+  gpus.beginCapture(stream);  // the thread that answers must not spoil it
+  const gpu::NamedMemory same = gpu::memoryByName(context, *first->name());
+  gpus.endCapture(stream);
+  ASSERT_NE(same.memory, nullptr) << same.why;
+  EXPECT_EQ(same.memory.get()[4095], std::byte{42});
+  const gpu::MemoryName name = *first->name();
+  first.reset();
+  EXPECT_EQ(gpu::memoryByName(context, name).why, "the other process gives no such file");
+}
 
 // How many more pieces of memory there are after two ranks have exchanged messages of three sizes.
 std::size_t allocatedByExchanges(const MappedGpus::Options& options) {

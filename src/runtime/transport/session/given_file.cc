@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -34,9 +36,9 @@ class GivenFile::Giver {
   bool isOurs() const { return thread_.isOurs(); }
 
   const LocalName& socket() const { return listener_.name(); }
-  std::uint64_t add(FileDescriptor file) {
+  std::uint64_t add(Open open) {
     const std::lock_guard lock(mutex_);
-    files_[++numbers_] = std::move(file);
+    files_[++numbers_] = std::move(open);
     return numbers_;
   }
   void remove(std::uint64_t number) {
@@ -92,19 +94,28 @@ class GivenFile::Giver {
     if (question->bytes != sizeof number) return true;
     const std::lock_guard lock(mutex_);
     const auto found = files_.find(number);
-    sendMessage(socket, &number, sizeof number, found == files_.end() ? -1 : found->second.get());
+    const FileDescriptor file = found == files_.end() ? FileDescriptor() : opened(found->second);
+    sendMessage(socket, &number, sizeof number, file.get());
     return true;
   }
 
+  // An exception would end the process, as nobody has called this thread.
+  static FileDescriptor opened(const Open& open) {
+    try {
+      return open();
+    } catch (const std::exception&) {
+      return {};
+    }
+  }
+
   const LocalListener listener_;
-  std::mutex mutex_;  // guards the members below
-  std::map<std::uint64_t, FileDescriptor> files_;
+  std::mutex mutex_;  // guards the members below; held while a file is opened and sent
+  std::map<std::uint64_t, Open> files_;
   std::uint64_t numbers_ = 0;
   sockets::ServiceThread thread_{"xylem-files", [this](int stop) { serve(stop); }};
 };
 
-GivenFile::GivenFile(FileDescriptor file)
-    : giver_(Giver::ofThisProcess()), number_(giver_->add(std::move(file))) {}
+GivenFile::GivenFile(Open open) : giver_(Giver::ofThisProcess()), number_(giver_->add(std::move(open))) {}
 GivenFile::~GivenFile() { giver_->remove(number_); }
 FileName GivenFile::name() const { return {giver_->socket(), number_}; }
 

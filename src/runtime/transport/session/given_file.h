@@ -1,12 +1,14 @@
 #pragma once
 // Files of this process for other processes of the host and the user, which know their names. A thread of the process answers those that
-// ask; it exists while there are such files.
+// ask; it exists while there are such files. It opens a file when a process asks for it, and closes it once it has sent it: a job may have
+// hundreds of them, and programs are allowed 1024 descriptors by default.
 //
-//   const GivenFile given(std::move(file));
+//   const GivenFile given([&] { return FileDescriptor(open(path, O_RDWR | O_CLOEXEC)); });
 //   share(given.name());
 //   FileDescriptor same = takeFile(name, Deadline::after(10s));       // in another process
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "core/deadline.h"
@@ -22,8 +24,12 @@ struct FileName {
 
 class GivenFile {
  public:
+  // The thread that answers calls it, for one process after the other. If it throws, or the descriptor is invalid, the thread answers that
+  // there is no such file. It must neither make nor destroy a GivenFile.
+  using Open = std::function<FileDescriptor()>;
   // Throws Error (ncclSystemError) if the process cannot listen, or gets no thread.
-  explicit GivenFile(FileDescriptor file);
+  explicit GivenFile(Open open);
+  // Waits until a call of the function is over. None comes later.
   ~GivenFile();
   GivenFile(const GivenFile&) = delete;
   GivenFile& operator=(const GivenFile&) = delete;
