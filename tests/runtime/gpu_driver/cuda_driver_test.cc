@@ -165,6 +165,31 @@ TEST_F(CudaDriver, LeavesTheThreadAsItWas) {
   });
 }
 
+// Another thread may capture a stream while this one uses the device for the first time.
+TEST_F(CudaDriver, RelaxesTheCaptureBeforeItLoadsTheKernel) {
+  withDriver([](FakeCuda& fake, const DriverTable& table) {
+    DeviceFacts facts{};
+    for (const CUstreamCaptureMode mode :
+         {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
+      fake.captureMode = mode;
+      fake.loadStatus = CUDA_ERROR_OUT_OF_MEMORY;
+      EXPECT_EQ(table.enter(0), CUDA_ERROR_OUT_OF_MEMORY);
+      EXPECT_EQ(fake.captureMode, mode);
+      EXPECT_EQ(table.facts(1, &facts), CUDA_ERROR_OUT_OF_MEMORY);
+      EXPECT_EQ(fake.captureMode, mode);
+    }
+    EXPECT_TRUE(fake.contexts.empty());
+    fake.loadStatus = CUDA_SUCCESS;
+    fake.captureMode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    EXPECT_EQ(table.facts(1, &facts), kDone);
+    EXPECT_EQ(fake.captureMode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    EXPECT_EQ(table.enter(0), kDone);
+    EXPECT_EQ(table.leave(), kDone);
+    EXPECT_EQ(fake.captureMode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    EXPECT_EQ(fake.modulesLoaded, 2);
+  });
+}
+
 // The driver cuts memory out of larger allocations, of which its handles are.
 TEST_F(CudaDriver, GivesMemoryToOtherProcessesByItsPlaceInTheAllocation) {
   withDriver([](FakeCuda& fake, const DriverTable& table) {

@@ -101,7 +101,32 @@ CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(
 CUstream streamOf(void* stream) { return static_cast<CUstream>(stream); }
 CUevent eventOf(void* event) { return static_cast<CUevent>(event); }
 
-// The device with its context; the kernel is loaded when it is first asked for.
+// While a stream is captured, the driver forbids threads to ask events, to take memory and to load code, unless they relax the capture. A call
+// that it forbids would spoil the program's capture. This relaxes it as long as it lives, or for longer if somebody keeps it.
+class RelaxedCapture {
+ public:
+  RelaxedCapture()
+      : status_(cuda.cuThreadExchangeStreamCaptureMode(&before_)), isRelaxed_(status_ == kDone) {}
+  ~RelaxedCapture() {
+    if (isRelaxed_) cuda.cuThreadExchangeStreamCaptureMode(&before_);
+  }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+  Status status() const { return status_; }
+  // The mode that the caller has to restore.
+  CUstreamCaptureMode keep() {
+    isRelaxed_ = false;
+    return before_;
+  }
+
+ private:
+  CUstreamCaptureMode before_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+  Status status_;
+  bool isRelaxed_;
+};
+
+// The device with its context; the kernel is loaded when it is first asked for. The thread has relaxed the capture.
 Status open(int number, Device& device) {
   Devices& known = devices();
   const std::lock_guard lock(known.mutex);
@@ -138,8 +163,6 @@ Status currentDevice(int* device) {
   return context == nullptr ? kDone : cuda.cuCtxGetDevice(device);
 }
 
-// While a stream is captured, the driver forbids threads to ask events and to take memory, unless they relax the capture. A call that
-// it forbids would spoil the program's capture.
 // A plain array: it can be used while the thread or the process ends.
 struct Entered {
   Device device;
@@ -150,17 +173,14 @@ thread_local Entered entered[kMostEntered];
 thread_local int enteredDevices = 0;
 
 Status enter(int number) {
-  Device device;
   if (enteredDevices == kMostEntered) return CUDA_ERROR_NOT_SUPPORTED;
+  RelaxedCapture relaxed;
+  if (relaxed.status() != kDone) return relaxed.status();
+  Device device;
   if (const Status status = open(number, device)) return status;
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  if (const Status status = cuda.cuThreadExchangeStreamCaptureMode(&mode)) return status;
-  const Status status = cuda.cuCtxPushCurrent(device.context);
-  if (status == kDone)
-    entered[enteredDevices++] = {device, mode};
-  else
-    cuda.cuThreadExchangeStreamCaptureMode(&mode);
-  return status;
+  if (const Status status = cuda.cuCtxPushCurrent(device.context)) return status;
+  entered[enteredDevices++] = {device, relaxed.keep()};
+  return kDone;
 }
 Status leave() {
   CUcontext popped = nullptr;
@@ -171,6 +191,8 @@ Status leave() {
 
 Status facts(int number, DeviceFacts* facts) {
   *facts = {};
+  const RelaxedCapture relaxed;
+  if (relaxed.status() != kDone) return relaxed.status();
   Device device;
   CUdevice handle = 0;
   if (const Status status = open(number, device)) return status;

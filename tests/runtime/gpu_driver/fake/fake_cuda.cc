@@ -73,6 +73,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  if (fake.captureMode != CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return *context = FakeCuda::contextOf(device), CUDA_SUCCESS;
 }
 CUresult cuCtxGetCurrent(CUcontext* context) {
@@ -277,6 +278,8 @@ CUresult cuEventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
 CUresult cuEventQuery(CUevent) { return CUDA_ERROR_NOT_READY; }
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  if (fake.captureMode != CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (fake.loadStatus != CUDA_SUCCESS) return fake.loadStatus;
   if (image == nullptr) return CUDA_ERROR_INVALID_IMAGE;
   ++fake.modulesLoaded;
   return *module = nullptr, CUDA_SUCCESS;

@@ -1,6 +1,7 @@
 #pragma once
 // A stand-in for NVIDIA's driver, libcuda.so.1, that has two GPUs which compute nothing: tests of libxylem-cuda.so say what it answers, and look
-// at what it was asked.
+// at what it was asked. It makes contexts and loads code as while another thread captures a stream: only for threads that have relaxed the
+// capture.
 //
 //   FakeCuda& fake = *...;                 // dlopen, dlsym "fakeCuda"; from then on "libcuda.so.1" is this one
 //   fake.canReachPeers = 0;
@@ -21,6 +22,7 @@ struct FakeCuda {
   CUresult initStatus = CUDA_SUCCESS, retainStatus = CUDA_SUCCESS;
   CUresult accessStatus = CUDA_SUCCESS;  // of cuMemSetAccess
   int canReachPeers = 1, makesFiles = 1;
+  CUresult loadStatus = CUDA_SUCCESS;  // of cuModuleLoadData
   CUstreamCaptureStatus captureStatus = CU_STREAM_CAPTURE_STATUS_NONE;
   struct Attributes {
     int type = 0, device = -1, managed = 0, legacy = 0;
