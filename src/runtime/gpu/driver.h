@@ -54,13 +54,17 @@ struct LaunchTable {
 struct DriverTable {
   int abi;            // kDriverAbi
   int driverVersion;  // 12040 for CUDA 12.4
-  int oldestVersion;  // the oldest with which the kernel can be used
+  int builtVersion;   // of the CUDA that has compiled the kernel
+  int oldestVersion;  // of the oldest driver with which the kernel can be used
   Status notReady;    // of queryEvent
   Status outOfMemory;
   const char* (*describe)(Status status);
 
   Status (*countDevices)(int* count);
   Status (*currentDevice)(int* device);  // of the calling thread
+  // The first steps of facts() and enter() by themselves, so that an error can say which of them has failed.
+  Status (*openDevice)(int device);
+  Status (*loadKernel)(int device);  // after openDevice
   Status (*facts)(int device, DeviceFacts* facts);
   // Until leave(), in the same thread. Memory and events may then be used although some stream is captured into a graph.
   Status (*enter)(int device);
@@ -112,7 +116,7 @@ struct DriverTable {
   // The kernel of the entered device: a block for each lane of a table (work.h).
   Status (*launch)(const LaunchTable& table, void* stream);
 };
-constexpr int kDriverAbi = 11;
+constexpr int kDriverAbi = 12;
 
 // The driver of the calling thread's device if that is a GPU. XYLEM_DEVICE decides; with `auto` it is a GPU if the program has
 // loaded NVIDIA's driver and one of its contexts is current in this thread, and always in libnccl.so.2 for GPUs (as-nccl-gpu). Throws Error if the device has to be a GPU, but

@@ -27,12 +27,21 @@ GpuContext::GpuContext(const DriverTable& driver, int rank, int device, const Se
     : driver_(driver), rank_(rank), device_(device) {
   if (driver.driverVersion < driver.oldestVersion)
     throw Error(ResultCode::kUnhandledCudaError,
-                "{}: the driver is for CUDA {}; the kernel needs one for CUDA {} or newer", who(),
-                versionText(driver.driverVersion), versionText(driver.oldestVersion));
+                "{}: the driver is for CUDA {}; the kernel needs one for CUDA {} or newer, as CUDA {} has "
+                "compiled it",
+                who(), versionText(driver.driverVersion), versionText(driver.oldestVersion),
+                versionText(driver.builtVersion));
   int count = 0;
   require(driver.countDevices(&count), "counting the GPUs");
   if (device < 0 || device >= count)
     throw Error(ResultCode::kInvalidUsage, "{}: there are {} GPUs", who(), count);
+  require(driver.openDevice(device), "opening the GPU");
+  if (const Status status = driver.loadKernel(device); status != kDone)
+    throw Error(ResultCode::kUnhandledCudaError,
+                "{}: the driver, which is for CUDA {}, does not load the kernel, which CUDA {} has compiled: "
+                "{} (error {} of the driver)",
+                who(), versionText(driver.driverVersion), versionText(driver.builtVersion),
+                driver.describe(status), status);
   require(driver.facts(device, &facts_), "asking for the GPU's properties");
   givesFiles_ = facts_.givesFiles != 0 && settings.integer(Setting::kCumemEnable) == 1;
   if (facts_.sharesHostAddresses == 0)

@@ -22,7 +22,8 @@ namespace xylem::gpu {
 
 class GpuContext {
  public:
-  // Throws Error (ncclUnhandledCudaError, ncclInvalidUsage) if the driver is too old or there is no such device.
+  // Throws Error (ncclUnhandledCudaError, ncclInvalidUsage) if the driver is too old, does not load the kernel, or has no such
+  // device.
   GpuContext(const DriverTable& driver, int rank, int device, const Settings& settings);
 
   const DriverTable& driver() const { return driver_; }

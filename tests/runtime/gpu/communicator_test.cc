@@ -771,9 +771,17 @@ TEST(GpuBadMachines, AreErrorsThatNameRankAndDevice) {
   const auto initAll = [&] { return ncclCommInitAll(comms.data(), 2, nullptr); };
   {
     MappedGpus gpus({.driverVersion = 11080});
+    EXPECT_THAT(
+        refusal(initAll()),
+        ::testing::ContainsRegex("rank [01], GPU [01]: the driver is for CUDA 11.8; the kernel needs one for "
+                                 "CUDA 12.0 or newer, as CUDA 12.8 has compiled it"));
+  }
+  {
+    MappedGpus gpus({.loadsKernel = false});
     EXPECT_THAT(refusal(initAll()),
-                AllOf(HasSubstr("GPU"),
-                      HasSubstr("the driver is for CUDA 11.8; the kernel needs one for CUDA 12.0")));
+                ::testing::ContainsRegex(
+                    "rank [01], GPU [01]: the driver, which is for CUDA 12.4, does not load the kernel, "
+                    "which CUDA 12.8 has compiled: invalid value"));
   }
   {
     MappedGpus gpus({.areOne = true});

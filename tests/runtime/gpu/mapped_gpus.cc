@@ -264,6 +264,7 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
   gpu::DriverTable table{};
   table.abi = gpu::kDriverAbi;
   table.driverVersion = options.driverVersion;
+  table.builtVersion = 12080;
   table.oldestVersion = 12000;
   table.notReady = kNotReady;
   table.outOfMemory = kOutOfMemory;
@@ -278,6 +279,8 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     *current = device();
     return kDone;
   };
+  table.openDevice = [](int) { return kDone; };
+  table.loadKernel = [](int) { return machine->options.loadsKernel ? kDone : kInvalid; };
   table.facts = [](int of, gpu::DeviceFacts* facts) {
     *facts = {};
     std::strcpy(facts->name, "mapped");

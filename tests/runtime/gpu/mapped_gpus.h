@@ -26,6 +26,7 @@ class MappedGpus {
   struct Options {
     int devices = 8;
     int driverVersion = 12040;
+    bool loadsKernel = true;
     std::size_t memoryBytes = std::size_t{1} << 30;  // of each GPU
     int residentBlocks = 132;                        // a launch of more is refused
     bool takingWaits = false;         // memory is taken when no kernel runs, which may be never

@@ -190,6 +190,25 @@ TEST_F(CudaDriver, RelaxesTheCaptureBeforeItLoadsTheKernel) {
   });
 }
 
+// Drivers refuse what a newer major version has compiled.
+TEST_F(CudaDriver, KnowsWhichDriversLoadTheKernel) {
+  withDriver([](FakeCuda& fake, const DriverTable& table) {
+    EXPECT_EQ(table.builtVersion, CUDA_VERSION);
+    EXPECT_EQ(table.oldestVersion, CUDA_VERSION / 1000 * 1000);
+    EXPECT_GE(table.oldestVersion, 12000);
+    fake.loadStatus = CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    EXPECT_EQ(table.openDevice(0), kDone);
+    EXPECT_EQ(table.loadKernel(0), CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+    EXPECT_EQ(table.openDevice(2), CUDA_ERROR_INVALID_DEVICE);
+    fake.loadStatus = CUDA_SUCCESS;
+    EXPECT_EQ(table.loadKernel(0), kDone);
+    EXPECT_EQ(table.loadKernel(0), kDone);
+    EXPECT_EQ(fake.modulesLoaded, 1);
+    EXPECT_TRUE(fake.contexts.empty());
+    EXPECT_EQ(fake.captureMode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  });
+}
+
 // The driver cuts memory out of larger allocations, of which its handles are.
 TEST_F(CudaDriver, GivesMemoryToOtherProcessesByItsPlaceInTheAllocation) {
   withDriver([](FakeCuda& fake, const DriverTable& table) {

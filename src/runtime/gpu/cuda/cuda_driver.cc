@@ -126,27 +126,47 @@ class RelaxedCapture {
   bool isRelaxed_;
 };
 
+// Callers have relaxed the capture and have the lock of devices().
+Status openContext(int number, Device& found) {
+  if (found.context != nullptr) return kDone;
+  CUdevice handle = 0;
+  if (const Status status = cuda.cuDeviceGet(&handle, number)) return status;
+  return cuda.cuDevicePrimaryCtxRetain(&found.context, handle);
+}
+Status loadKernel(Device& found) {
+  if (found.kernel != nullptr) return kDone;
+  CUmodule module = nullptr;
+  if (const Status status = cuda.cuCtxPushCurrent(found.context)) return status;
+  Status status = cuda.cuModuleLoadData(&module, kernelImage);
+  if (status == kDone) status = cuda.cuModuleGetFunction(&found.kernel, module, "xylemRunLanes");
+  CUcontext popped = nullptr;
+  cuda.cuCtxPopCurrent(&popped);
+  return status;
+}
+
 // The device with its context; the kernel is loaded when it is first asked for. The thread has relaxed the capture.
 Status open(int number, Device& device) {
   Devices& known = devices();
   const std::lock_guard lock(known.mutex);
   Device& found = known.all[number];
-  if (found.context == nullptr) {
-    CUdevice handle = 0;
-    if (const Status status = cuda.cuDeviceGet(&handle, number)) return status;
-    if (const Status status = cuda.cuDevicePrimaryCtxRetain(&found.context, handle)) return status;
-  }
-  if (found.kernel == nullptr) {
-    CUmodule module = nullptr;
-    if (const Status status = cuda.cuCtxPushCurrent(found.context)) return status;
-    Status status = cuda.cuModuleLoadData(&module, kernelImage);
-    if (status == kDone) status = cuda.cuModuleGetFunction(&found.kernel, module, "xylemRunLanes");
-    CUcontext popped = nullptr;
-    cuda.cuCtxPopCurrent(&popped);
-    if (status != kDone) return status;
-  }
+  if (const Status status = openContext(number, found)) return status;
+  if (const Status status = loadKernel(found)) return status;
   device = found;
   return kDone;
+}
+
+Status openDevice(int number) {
+  const RelaxedCapture relaxed;
+  if (relaxed.status() != kDone) return relaxed.status();
+  Devices& known = devices();
+  const std::lock_guard lock(known.mutex);
+  return openContext(number, known.all[number]);
+}
+Status loadKernelOf(int number) {
+  const RelaxedCapture relaxed;
+  if (relaxed.status() != kDone) return relaxed.status();
+  Device device;
+  return open(number, device);
 }
 
 const char* describe(Status status) {
@@ -515,12 +535,16 @@ DriverTable makeTable() {
   DriverTable table{};
   table.abi = kDriverAbi;
   cuda.cuDriverGetVersion(&table.driverVersion);
-  table.oldestVersion = 12000;
+  // The headers are of the toolkit that has compiled the image. A driver loads what any CUDA of its own major version or of an older one has compiled.
+  table.builtVersion = CUDA_VERSION;
+  table.oldestVersion = CUDA_VERSION / 1000 * 1000;
   table.notReady = CUDA_ERROR_NOT_READY;
   table.outOfMemory = CUDA_ERROR_OUT_OF_MEMORY;
   table.describe = describe;
   table.countDevices = [](int* count) -> Status { return cuda.cuDeviceGetCount(count); };
   table.currentDevice = currentDevice;
+  table.openDevice = openDevice;
+  table.loadKernel = loadKernelOf;
   table.facts = facts;
   table.enter = enter;
   table.leave = leave;
