@@ -62,7 +62,8 @@ struct DriverTable {
 
   Status (*countDevices)(int* count);
   Status (*currentDevice)(int* device);  // of the calling thread
-  // The first steps of facts() and enter() by themselves, so that an error can say which of them has failed.
+  // The first steps of facts() and enter() by themselves, so that an error can say which of them has failed. If the program has reset the
+  // device, openDevice makes it usable again; what was in its memory is gone.
   Status (*openDevice)(int device);
   Status (*loadKernel)(int device);  // after openDevice
   Status (*facts)(int device, DeviceFacts* facts);

@@ -5,10 +5,10 @@
 namespace xylem::gpu {
 namespace {
 
-// Calls `work` in the device.
+// Calls `work` in the device, unless `status` is an error.
 template <typename Work>
-void inDevice(const DriverTable& driver, int device, const char* what, Work&& work) {
-  Status status = driver.enter(device);
+void inDevice(const DriverTable& driver, int device, Status status, const char* what, Work&& work) {
+  if (status == kDone) status = driver.enter(device);
   if (status == kDone) {
     status = work();
     driver.leave();
@@ -31,7 +31,7 @@ void* GpuAllocations::allocate(const DriverTable& driver, std::size_t bytes) {
     throw Error(ResultCode::kUnhandledCudaError, "asking for the current GPU failed: {}",
                 driver.describe(status));
   void* memory = nullptr;
-  inDevice(driver, device, fmt::format("allocating {} bytes", bytes).c_str(),
+  inDevice(driver, device, driver.openDevice(device), fmt::format("allocating {} bytes", bytes).c_str(),
            [&] { return driver.allocate(&memory, bytes); });
   const std::lock_guard lock(mutex_);
   owners_[memory] = {&driver, device};
@@ -47,7 +47,8 @@ bool GpuAllocations::free(void* memory) {
     owner = found->second;
     owners_.erase(found);
   }
-  inDevice(*owner.driver, owner.device, "giving back memory", [&] { return owner.driver->release(memory); });
+  inDevice(*owner.driver, owner.device, kDone, "giving back memory",
+           [&] { return owner.driver->release(memory); });
   return true;
 }
 

@@ -209,6 +209,46 @@ TEST_F(CudaDriver, KnowsWhichDriversLoadTheKernel) {
   });
 }
 
+// With cudaDeviceReset, after which the program may have used the device before a communicator is made.
+TEST_F(CudaDriver, LoadsTheKernelAgainAfterTheProgramHasResetTheDevice) {
+  withDriver([](FakeCuda& fake, const DriverTable& table) {
+    const InlineTable inlined{};
+    const auto launched = [&] {
+      EXPECT_EQ(table.enter(1), kDone);
+      EXPECT_EQ(table.launch({.begin = nullptr, .inlined = &inlined, .recordBytes = 96, .lanes = 1}, nullptr),
+                kDone);
+      EXPECT_EQ(table.leave(), kDone);
+      return fake.launch.kernel;
+    };
+    const auto open = [&] {
+      EXPECT_EQ(table.openDevice(1), kDone);
+      EXPECT_EQ(table.loadKernel(1), kDone);
+      EXPECT_EQ(fake.captureMode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    };
+    fake.activate(1);  // by the program
+    for (int i = 0; i < 3; ++i) open();
+    EXPECT_EQ(fake.modulesLoaded, 1);
+    EXPECT_EQ(fake.primaries[1].retained, 2) << "once for all communicators";
+    EXPECT_EQ(launched(), FakeCuda::kernelOf(1));
+    fake.reset(1);
+    for (int i = 0; i < 2; ++i) open();
+    EXPECT_EQ(launched(), FakeCuda::kernelOf(2));
+    fake.reset(1);
+    fake.activate(1);  // the handle is the same
+    for (int i = 0; i < 2; ++i) open();
+    EXPECT_EQ(launched(), FakeCuda::kernelOf(3));
+    EXPECT_EQ(fake.modulesLoaded, 3);
+    EXPECT_TRUE(fake.primaries[1].isActive);
+    EXPECT_TRUE(fake.contexts.empty());
+    // One that was never opened by itself.
+    ASSERT_EQ(table.enter(0), kDone);
+    EXPECT_EQ(table.leave(), kDone);
+    EXPECT_EQ(table.openDevice(0), kDone);
+    EXPECT_EQ(fake.modulesLoaded, 4);
+    EXPECT_EQ(fake.primaries[0].retained, 1);
+  });
+}
+
 // The driver cuts memory out of larger allocations, of which its handles are.
 TEST_F(CudaDriver, GivesMemoryToOtherProcessesByItsPlaceInTheAllocation) {
   withDriver([](FakeCuda& fake, const DriverTable& table) {

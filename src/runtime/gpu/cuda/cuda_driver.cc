@@ -32,7 +32,8 @@ namespace {
 #define XYLEM_CUDA_FUNCTIONS(ROW) \
   ROW(cuInit) ROW(cuDriverGetVersion) ROW(cuGetErrorString) ROW(cuDeviceGetCount) ROW(cuDeviceGet) \
   ROW(cuDeviceGetName) ROW(cuDeviceTotalMem) ROW(cuDeviceGetUuid) ROW(cuDeviceGetPCIBusId) \
-  ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent) ROW(cuCtxGetDevice) \
+  ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuDevicePrimaryCtxRelease) \
+  ROW(cuDevicePrimaryCtxGetState) ROW(cuCtxGetCurrent) ROW(cuCtxGetDevice) \
   ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree) ROW(cuMemHostAlloc) \
   ROW(cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister) ROW(cuMemGetHandleForAddressRange) \
   ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx) ROW(cuStreamGetId) \
@@ -45,7 +46,8 @@ namespace {
   ROW(cuModuleGetFunction) ROW(cuLaunchHostFunc) ROW(cuLaunchKernel) \
   ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor) ROW(cuMemGetAllocationGranularity) ROW(cuMemCreate) \
   ROW(cuMemRelease) ROW(cuMemAddressReserve) ROW(cuMemAddressFree) ROW(cuMemMap) ROW(cuMemUnmap) \
-  ROW(cuMemSetAccess) ROW(cuMemExportToShareableHandle) ROW(cuMemImportFromShareableHandle)
+  ROW(cuMemSetAccess) ROW(cuMemExportToShareableHandle) ROW(cuMemImportFromShareableHandle) \
+  ROW(cuCtxGetId)
 // clang-format on
 
 // Newer headers name a later form of it, which older drivers do not have.
@@ -86,6 +88,7 @@ std::string loadDriver() {
 
 struct Device {
   CUcontext context = nullptr;  // the primary one, which programs of CUDA's runtime use
+  unsigned long long id = 0;    // of the context, as a later one may have the same handle; 0: unknown
   CUfunction kernel = nullptr;
 };
 struct Devices {
@@ -131,7 +134,9 @@ Status openContext(int number, Device& found) {
   if (found.context != nullptr) return kDone;
   CUdevice handle = 0;
   if (const Status status = cuda.cuDeviceGet(&handle, number)) return status;
-  return cuda.cuDevicePrimaryCtxRetain(&found.context, handle);
+  if (const Status status = cuda.cuDevicePrimaryCtxRetain(&found.context, handle)) return status;
+  if (cuda.cuCtxGetId(found.context, &found.id) != CUDA_SUCCESS) found.id = 0;
+  return kDone;
 }
 Status loadKernel(Device& found) {
   if (found.kernel != nullptr) return kDone;
@@ -155,12 +160,25 @@ Status open(int number, Device& device) {
   return kDone;
 }
 
+// The program may have reset the device since it was opened (cudaDeviceReset). The primary context is not active then, or it is another one, and the
+// kernel has gone with the former. The driver takes some calls to say so, so enter() does not ask.
 Status openDevice(int number) {
   const RelaxedCapture relaxed;
   if (relaxed.status() != kDone) return relaxed.status();
   Devices& known = devices();
   const std::lock_guard lock(known.mutex);
-  return openContext(number, known.all[number]);
+  Device& found = known.all[number];
+  CUdevice handle = 0;
+  unsigned flags = 0;
+  int isActive = 0;
+  Device now;
+  if (const Status status = cuda.cuDeviceGet(&handle, number)) return status;
+  if (const Status status = cuda.cuDevicePrimaryCtxGetState(handle, &flags, &isActive)) return status;
+  if (const Status status = openContext(number, now)) return status;
+  if (isActive != 0 && now.context == found.context && now.id == found.id)
+    return cuda.cuDevicePrimaryCtxRelease(handle);  // one of the two retains: the context stays
+  found = now;
+  return kDone;
 }
 Status loadKernelOf(int number) {
   const RelaxedCapture relaxed;

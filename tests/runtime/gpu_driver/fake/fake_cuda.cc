@@ -74,8 +74,26 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   if (fake.captureMode != CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  fake.activate(device);
   return *context = FakeCuda::contextOf(device), CUDA_SUCCESS;
 }
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+  FakeCuda::Primary& primary = fake.primaries[device];
+  if (primary.retained == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  if (--primary.retained == 0) primary.isActive = false;
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
+  *flags = 0;
+  return *active = fake.primaries[device].isActive ? 1 : 0, CUDA_SUCCESS;
+}
+#ifndef FAKE_OLD
+CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
+  const FakeCuda::Primary& primary = fake.primaries[deviceOf(context)];
+  if (!primary.isActive) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  return *id = primary.id, CUDA_SUCCESS;
+}
+#endif
 CUresult cuCtxGetCurrent(CUcontext* context) {
   return *context = fake.contexts.empty() ? nullptr : fake.contexts.back(), CUDA_SUCCESS;
 }
@@ -286,20 +304,21 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
   fake.kernelName = name;
-  return *function = reinterpret_cast<CUfunction>(0x5), CUDA_SUCCESS;
+  return *function = FakeCuda::kernelOf(fake.modulesLoaded), CUDA_SUCCESS;
 }
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, std::size_t) {
   return *blocks = FakeCuda::kBlocksEach, CUDA_SUCCESS;
 }
 CUresult cuLaunchHostFunc(CUstream, CUhostFn function, void* data) { return function(data), CUDA_SUCCESS; }
-CUresult cuLaunchKernel(CUfunction, unsigned x, unsigned, unsigned, unsigned threads, unsigned, unsigned,
-                        unsigned, CUstream stream, void** arguments, void**) {
+CUresult cuLaunchKernel(CUfunction kernel, unsigned x, unsigned, unsigned, unsigned threads, unsigned,
+                        unsigned, unsigned, CUstream stream, void** arguments, void**) {
   fake.launch = {x,
                  threads,
                  *static_cast<void**>(arguments[0]),
                  *static_cast<unsigned*>(arguments[1]),
                  *static_cast<char*>(arguments[2]),
-                 stream};
+                 stream,
+                 kernel};
   return CUDA_SUCCESS;
 }
 

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace xylem::testing {
@@ -46,13 +47,31 @@ struct FakeCuda {
     unsigned recordBytes = 0;
     char firstInlined = 0;
     CUstream stream = nullptr;
+    CUfunction kernel = nullptr;
   } launch;
   struct Wait {
     CUdeviceptr address = 0;
     unsigned value = 0, flags = 0;
   } wait;
 
+  // The primary contexts. The program's runtime retains one, too, when it uses the device.
+  struct Primary {
+    int retained = 0;
+    bool isActive = false;
+    unsigned long long id = 0;  // another one each time that it becomes active
+  } primaries[kDevices];
+  unsigned long long lastId = 0;
+  void activate(int device) {
+    Primary& primary = primaries[device];
+    ++primary.retained;
+    if (!std::exchange(primary.isActive, true)) primary.id = ++lastId;
+  }
+  // cudaDeviceReset destroys what is in the context, and does not release it.
+  void reset(int device) { primaries[device].isActive = false; }
+
   static CUcontext contextOf(int device) { return reinterpret_cast<CUcontext>(0x1000 + device); }
+  // The function of the n-th module that was loaded.
+  static CUfunction kernelOf(int n) { return reinterpret_cast<CUfunction>(0x5000 + n); }
 };
 
 }  // namespace xylem::testing
