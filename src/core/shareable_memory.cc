@@ -64,7 +64,7 @@ class Region {
 
 Region::Region(std::size_t bytes)
     : fd_(memfd_create("xylem memory", MFD_CLOEXEC | MFD_ALLOW_SEALING)), bytes_(bytes) {
-  if (!fd_ || ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0 ||
+  if (!fd_ || !resizeFile(fd_.get(), bytes) ||
       fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     throw Error(ResultCode::kSystemError, "cannot create {} bytes of memory: {}", bytes, errnoText(errno));
   std::byte* const place = reserveAddresses(bytes, kOwnColour);
@@ -139,13 +139,16 @@ Regions& all() {
 }
 
 // Makes a region for at least `bytes` bytes. It is smaller than kRegionBytes where the limits of the process
-// on address space or file sizes require that.
+// on address space or file sizes require that: its peers have the same limits, and each maps the regions of all others.
 std::unique_ptr<Region> makeRegion(std::size_t bytes) {
+  constexpr std::size_t kRegionsOfPeers = 64;
   const std::size_t minimum = roundUp(bytes, kHugePage);
   std::size_t size = std::max(minimum, kRegionBytes);
-  rlimit files{};
+  rlimit files{}, addresses{};
   if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur < size)
     size = std::max<std::size_t>(minimum, roundDown(files.rlim_cur, kHugePage));
+  if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY)
+    size = std::clamp<std::size_t>(roundDown(addresses.rlim_cur / kRegionsOfPeers, kHugePage), minimum, size);
   for (;; size = std::max(minimum, roundDown(size / 2, kHugePage))) {
     try {
       return std::make_unique<Region>(size);

@@ -2,13 +2,21 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <random>
+#include <string>
 #include <vector>
+
+#include "core/error.h"
+#include "core/file_descriptor.h"
+#include "support/sanitizers.h"
 
 namespace xylem {
 namespace {
@@ -93,6 +101,48 @@ TEST(ShareableMemory, WhatIsReleasedGoesBackToTheSystem) {
   }
   for (const auto& [data, size] : pieces) ShareableMemory::release(data);
   EXPECT_LE(blocksUsed(region), before);
+}
+
+// What the kernel would end the process for is an error.
+TEST(ShareableMemory, IsNotLargerThanFilesMayBe) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const rlimit limit{1 << 20, 1 << 20};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(1);
+    const FileDescriptor file(memfd_create("large", MFD_CLOEXEC));
+    if (!resizeFile(file.get(), 1 << 20) || resizeFile(file.get(), (1 << 20) + 1) || errno != EFBIG) _exit(2);
+    try {
+      // A region has 2 MiB at least, and a child has none of its parent's.
+      ShareableMemory::allocate(1);
+      _exit(3);
+    } catch (const Error& error) {
+      _exit(std::string(error.what()).find("File too large") != std::string::npos ? 0 : 4);
+    }
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+// Each process maps the memory of all others, and has as much address space as they have.
+TEST(ShareableMemory, TakesASmallPartOfAddressesThatAreLimited) {
+  if (testing::kSanitized) GTEST_SKIP() << "a sanitizer needs all addresses";
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::size_t pages = 0;  // that the process has, with the memory of its parent
+    std::ifstream("/proc/self/statm") >> pages;
+    const std::size_t bytes = 4096 * pages + (std::size_t{8} << 30);
+    const rlimit limit{bytes, bytes};
+    if (pages == 0 || setrlimit(RLIMIT_AS, &limit) != 0) _exit(1);
+    const void* const data = ShareableMemory::allocate(1000);
+    const std::uint32_t region = ShareableMemory::find(data, 1)->region;
+    _exit(ShareableMemory::bytes(region) <= bytes / 64 ? 0 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(ShareableMemory, AChildDoesNotTouchItsParentsMemory) {

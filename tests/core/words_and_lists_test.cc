@@ -34,7 +34,7 @@ TEST(NearestWord, IsEmptyForWhatIsFarFromAll) {
 
 TEST(NumberRanges, JoinNeighbours) {
   EXPECT_THAT(numberRanges(std::vector{0, 1, 2, 5}),
-              testing::ElementsAre(NumberRange{0, 2}, NumberRange{5, 5}));
+              ::testing::ElementsAre(NumberRange{0, 2}, NumberRange{5, 5}));
   EXPECT_EQ(rankRanges(std::vector{3}), "rank 3");
   EXPECT_EQ(rankRanges(std::vector{0, 1, 2, 5}), "ranks 0-2, 5");
   EXPECT_EQ(rankRanges(std::vector{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}),

@@ -130,7 +130,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
     require(properties);
     if (!isWhole(bytes) || flags != 0) return cudaErrorInvalidValue;
     FileDescriptor file(memfd_create("xylem-cuMemCreate", MFD_CLOEXEC));
-    if (!file || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return cudaErrorMemoryAllocation;
+    if (!file || !resizeFile(file.get(), bytes)) return cudaErrorMemoryAllocation;
     const std::lock_guard lock(virtualMemory().mutex);
     *handle = virtualMemory().add(
         std::make_shared<PhysicalMemory>(PhysicalMemory{std::move(file), bytes, *properties}));

@@ -75,7 +75,7 @@ OneSided::OneSided(comm::Communicator& communicator)
       [&] {
         file_ = FileDescriptor(memfd_create("xylem-one-sided", MFD_CLOEXEC));
         struct stat facts {};
-        if (!file_ || ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0 ||
+        if (!file_ || !resizeFile(file_.get(), bytes) ||
             fstat(file_.get(), &facts) != 0)
           throw cuda_api::CudaFailure(cudaErrorOperatingSystem);
         mine = {.kind = cuda_api::IpcKind::kWindow,

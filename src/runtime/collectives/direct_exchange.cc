@@ -292,6 +292,18 @@ bool DirectExchange::findBuffers() {
   return true;
 }
 
+// Whether all other ranks can map or read the buffers of `work_`, which have been posted.
+bool DirectExchange::othersReach(const transport::Descriptor& mine) {
+  const auto ranks = static_cast<std::size_t>(meeting_.ranks());
+  const int rank = meeting_.rank();
+  const auto reach = [this](const transport::BufferPlace& place, const std::byte* data, std::size_t bytes) {
+    return reach_.isMappable(place) || ownMemory_.holds(data, bytes);
+  };
+  return readable_ &&
+         (!needsInput(work_, rank) || reach(mine.buffers.input, work_.input, inputBytes(work_, ranks))) &&
+         (!needsOutput(work_, rank) || reach(mine.buffers.output, work_.output, outputBytes(work_, ranks)));
+}
+
 // Posts this rank's part. False if its slot is not free yet.
 bool DirectExchange::post() {
   const bool staged = way_ == Way::kStaged;
@@ -308,7 +320,7 @@ bool DirectExchange::post() {
   std::uint8_t flags = call_.flags;
   if (!staged) {
     MappedExchange::post(work_, reach_, meeting_.rank(), meeting_.ranks(), descriptor);
-    if (readable_) flags |= transport::PostedCall::kReadable;
+    if (mayRead_ && othersReach(descriptor)) flags |= transport::PostedCall::kReadable;
   } else if (!alwaysStaged_ && staged_.isFirstStage() && reach_.areMappable(work_)) {
     flags |= transport::PostedCall::kReachable;
   }

@@ -41,6 +41,7 @@
 #include "runtime/transport/choices/copy_choices.h"
 #include "runtime/transport/choices/core_distance.h"
 #include "runtime/transport/choices/two_ways.h"
+#include "runtime/transport/local/readable_memory.h"
 
 namespace xylem::collectives {
 
@@ -114,6 +115,7 @@ class DirectExchange {
   bool allSee() const { return way_ != Way::kStaged || !isRooted(work_.function); }
   bool mayHaveTwoWays();
   void noteTime();
+  bool othersReach(const transport::Descriptor& mine);
   bool post();
   bool meet();
   void compare(int rank, const transport::PostedCall& theirs) const;
@@ -128,7 +130,8 @@ class DirectExchange {
   const transport::TellChange tell_;
   const SharedWork shared_;
   const Now now_;
-  const bool readable_;        // all other ranks can read this one's memory
+  const bool readable_;  // all other ranks can read this one's memory, if the kernel lets them read any of it
+  transport::ReadableMemory ownMemory_;
   std::vector<Other> others_;  // by rank
   // By kind: what this rank has timed between near cores, and between far ones, the second way being read; and what all ranks were
   // told, by WaysBySize::indexOf, too.

@@ -1,5 +1,7 @@
 #include "runtime/cuda_api/stream_work.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -16,6 +18,15 @@ namespace {
 // Threads that call the functions of the program, each one at a time.
 class HostThreads {
  public:
+  // Never destroyed: its threads use it until the process ends. A child of fork has none of them, so it gets its own.
+  static HostThreads& ofThisProcess() {
+    static std::mutex making;
+    static HostThreads* threads = nullptr;
+    const std::lock_guard lock(making);
+    if (threads == nullptr || threads->process_ != getpid()) threads = new HostThreads;
+    return *threads;
+  }
+
   void call(std::function<void()> function) {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(function));
@@ -44,6 +55,7 @@ class HostThreads {
     }
   }
 
+  const pid_t process_ = getpid();
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> waiting_;
@@ -63,11 +75,7 @@ Pool& pool() {
 
 }  // namespace
 
-void callOnHostThread(std::function<void()> call) {
-  // Never destroyed: its threads use it until the process ends.
-  static HostThreads& threads = *std::make_unique<HostThreads>().release();
-  threads.call(std::move(call));
-}
+void callOnHostThread(std::function<void()> call) { HostThreads::ofThisProcess().call(std::move(call)); }
 
 PooledStream::PooledStream(int device) {
   Pool& streams = pool();

@@ -1,5 +1,7 @@
 #include "runtime/device/scheduler.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <exception>
 
@@ -35,6 +37,9 @@ constexpr std::chrono::milliseconds kLoopTime{1};
 constexpr std::chrono::milliseconds kLongestTurn{4};
 constexpr std::chrono::microseconds kIdleTurn{100};
 
+// The scheduler of this process, while there is one.
+std::atomic<Scheduler*> alive{nullptr};
+
 // Marks a stream as one for which a thread waits.
 class Attendance {
  public:
@@ -54,8 +59,43 @@ Scheduler& Scheduler::instance() {
   return scheduler;
 }
 
-Scheduler::Scheduler() = default;
-Scheduler::~Scheduler() = default;
+Scheduler::Scheduler() {
+  if (alive.exchange(this) != nullptr) return;
+  // A thread that forks has the lists to itself, so the child finds them whole.
+  static const int registered = pthread_atfork(
+      [] {
+        if (Scheduler* const scheduler = alive.load()) scheduler->mutex_.lock();
+      },
+      [] {
+        if (Scheduler* const scheduler = alive.load()) scheduler->mutex_.unlock();
+      },
+      [] {
+        if (Scheduler* const scheduler = alive.load()) scheduler->startAnew();
+      });
+  static_cast<void>(registered);
+}
+Scheduler::~Scheduler() { alive = nullptr; }
+
+// In a child of fork, whose mutex_ the forking thread has locked.
+void Scheduler::startAnew() {
+  for (const auto& worker : workers_) worker->startAnew();
+  // Tasks that are left belong to the parent, and so does a stream that one of its threads had.
+  const auto isParents = [](Stream& stream) {
+    if (stream.pending() || !stream.tryClaim()) return true;
+    stream.release();
+    return false;
+  };
+  for (auto found = defaults_.begin(); found != defaults_.end();)
+    if (isParents(*found->second)) {
+      std::erase(streams_, found->second.get());
+      static_cast<void>(found->second.release());
+      found = defaults_.erase(found);
+    } else {
+      ++found;
+    }
+  std::erase_if(streams_, [&](Stream* stream) { return isParents(*stream); });
+  mutex_.unlock();
+}
 
 void Scheduler::attach(Stream& stream) {
   const std::lock_guard lock(mutex_);
@@ -275,18 +315,25 @@ Worker::~Worker() {
   state_.store(kStopping, std::memory_order_seq_cst);
   state_.notify_all();
   wakeFromNap();
-  if (thread_.joinable()) thread_.join();
+  if (own_->thread.joinable()) own_->thread.join();
+}
+
+// Nothing that the parent's thread may have used can be destroyed: that would wait for it.
+void Worker::startAnew() {
+  static_cast<void>(own_.release());
+  own_ = std::make_unique<Thread>();
+  state_ = kNotStarted;
 }
 
 void Worker::notify() {
   const int state = state_.load(std::memory_order_seq_cst);
   if (state == kAwake) return;
   if (state == kNotStarted) {
-    const std::lock_guard lock(startMutex_);
+    const std::lock_guard lock(own_->startMutex);
     if (state_.load() != kNotStarted) return;
     state_.store(kAwake);
     try {
-      thread_ = std::thread([this] { loop(); });
+      own_->thread = std::thread([this] { loop(); });
     } catch (const std::exception& error) {
       state_.store(kNotStarted);
       throw errorOf(error);
@@ -304,16 +351,16 @@ void Worker::hurry() {
 
 void Worker::wakeFromNap() {
   {
-    const std::lock_guard lock(napMutex_);
-    hurried_ = true;
+    const std::lock_guard lock(own_->napMutex);
+    own_->hurried = true;
   }
-  napOver_.notify_one();
+  own_->napOver.notify_one();
 }
 
 void Worker::nap(std::chrono::microseconds longest) {
-  std::unique_lock lock(napMutex_);
-  napOver_.wait_for(lock, longest, [this] { return hurried_; });
-  hurried_ = false;
+  std::unique_lock lock(own_->napMutex);
+  own_->napOver.wait_for(lock, longest, [this] { return own_->hurried; });
+  own_->hurried = false;
 }
 
 bool Worker::sleep() {

@@ -12,6 +12,8 @@
 // A worker starts with the first task of its device. While there is work, it looks for unattended streams
 // every few milliseconds, so that enqueueing wakes no thread; without work for a while, it sleeps until it is
 // notified.
+//
+// A child of fork has the streams, but not the threads. Its workers start anew, and what the parent has in its streams is left alone.
 
 #include <atomic>
 #include <chrono>
@@ -47,6 +49,8 @@ class Worker {
   void notify();
   // The same for a task that takes long: the thread looks at once and not after its nap.
   void hurry();
+  // In a child of fork: the thread is the parent's.
+  void startAnew();
 
  private:
   enum State : int { kNotStarted, kAwake, kAsleep, kStopping };
@@ -61,11 +65,14 @@ class Worker {
   const int device_;
   std::size_t turn_ = 0;  // the next stream to look at
   std::atomic<int> state_{kNotStarted};
-  std::mutex startMutex_;
-  std::mutex napMutex_;
-  std::condition_variable napOver_;
-  bool hurried_ = false;
-  std::thread thread_;
+  struct Thread {
+    std::mutex startMutex;
+    std::mutex napMutex;
+    std::condition_variable napOver;
+    bool hurried = false;
+    std::thread thread;
+  };
+  std::unique_ptr<Thread> own_ = std::make_unique<Thread>();
 };
 
 class Scheduler {
@@ -119,6 +126,7 @@ class Scheduler {
   Helped helpOne(const Stream* own, int device, bool checkStalls, std::size_t& turn,
                  Helper helper = Helper::kWaiting);
   Worker& workerOf(int device);
+  void startAnew();
 
   std::mutex mutex_;  // guards the lists below; never held while tasks run
   std::vector<Stream*> streams_;

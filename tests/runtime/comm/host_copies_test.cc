@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -102,6 +104,48 @@ const RankRole kAdapt("copies adapt", [](int rank, int ranks, const ncclUniqueId
 });
 
 TEST(HostCopies, OtherWaysAreTriedWhileRanksRun) { runTwo("copies adapt", 120); }
+
+// Memory that the kernel reads for no other process, or null where it has none.
+int* secretMemory(std::size_t bytes) {
+  const FileDescriptor file(static_cast<int>(syscall(SYS_memfd_secret, O_CLOEXEC)));
+  if (!file || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return nullptr;
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<int*>(memory);
+}
+
+// Rank 0 has its data there, which would be read otherwise.
+const RankRole kSecret("copies secret", [](int rank, int ranks, const ncclUniqueId& id) {
+  setenv("XYLEM_COPY_CHOICES",
+         "read_up_to=1000000,block_read_up_to=1000000,reduce_read_up_to=1000000,staged=64", 1);
+  cudaSetDevice(rank);
+  ncclComm_t comm = nullptr;
+  if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess) return 1;
+  constexpr std::size_t kCount = 8000;
+  std::vector<int> plain(3 * kCount);
+  int* const data = rank == 0 ? secretMemory(3 * kCount * sizeof(int)) : plain.data();
+  if (data == nullptr) return 2;
+  for (int turn = 0; turn < 3; ++turn) {
+    std::fill_n(data, kCount, rank + 1);
+    if (ncclAllGather(data, data + kCount, kCount, ncclInt32, comm, nullptr) != ncclSuccess ||
+        cudaStreamSynchronize(nullptr) != cudaSuccess || data[kCount] != 1 || data[3 * kCount - 1] != 2)
+      return 3;
+    if (ncclAllReduce(data, data + kCount, kCount, ncclInt32, ncclSum, comm, nullptr) != ncclSuccess ||
+        cudaStreamSynchronize(nullptr) != cudaSuccess || data[2 * kCount - 1] != 3)
+      return 4;
+    const bool grouped = ncclGroupStart() == ncclSuccess &&
+                         ncclSend(data, kCount, ncclInt32, 1 - rank, comm, nullptr) == ncclSuccess &&
+                         ncclRecv(data + kCount, kCount, ncclInt32, 1 - rank, comm, nullptr) == ncclSuccess &&
+                         ncclGroupEnd() == ncclSuccess;
+    if (!grouped || cudaStreamSynchronize(nullptr) != cudaSuccess || data[2 * kCount - 1] != 2 - rank)
+      return 5;
+  }
+  return ncclCommDestroy(comm) == ncclSuccess ? 0 : 6;
+});
+
+TEST(HostCopies, OfMemoryThatCannotBeReadGoThroughSharedMemory) {
+  if (secretMemory(4096) == nullptr) GTEST_SKIP() << "the kernel has no memfd_secret";
+  runTwo("copies secret", 60);
+}
 
 TEST(HostCopies, ChangesWhileRanksRunAreShownBehindWhatWasChosen) {
   comm::FlightRecorder recorder({0xc0, 0, 2, 0});

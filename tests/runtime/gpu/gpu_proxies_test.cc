@@ -106,7 +106,7 @@ TEST(GpuProxies, SendFromTheirOwnMemory) {
   EXPECT_THAT(log, Not(HasSubstr("does not reach")));
 }
 
-TEST(GpuHosts, MeasureNothingAboutCopiesInTheHost) {
+TEST(GpuProxies, MeasureNothingAboutCopiesInTheHost) {
   EXPECT_THAT(logOfAJob({{"XYLEM_COPY_CHOICES", "measured"}}),
               HasSubstr("the default: the ranks of this host are on GPUs"));
 }

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +17,7 @@
 #include "ranks.h"
 #include "runtime/sockets/handshake.h"
 #include "runtime/transport/local/local_transport.h"
+#include "runtime/transport/local/readable_memory.h"
 #include "runtime/transport/session/unix_socket.h"
 
 namespace xylem::transport {
@@ -247,6 +250,49 @@ TEST(Local, ADescriptorThatNobodyExpectsDoesNotStayOpen) {
   pollfd hangUp{out.get(), POLLIN, 0};
   EXPECT_EQ(poll(&hangUp, 1, 0), 1);
   EXPECT_TRUE(hangUp.revents & POLLHUP) << "somebody still has the other end";
+}
+
+// Descriptors that nobody has received yet are as many as a process of this user may open. That passes.
+TEST(LocalSockets, AreFullWhenTheUserHasTooManyDescriptorsUnderWay) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends) != 0) _exit(1);
+    const rlimit limit{16, 16};
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) _exit(2);
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(3);  // root has no such limit
+    const int number = 7;
+    const auto send = [&] { return sendMessage(ends[0], &number, sizeof number, ends[0]); };
+    int sent = 0;
+    SendOutcome outcome = SendOutcome::kSent;
+    while (sent < 100 && (outcome = send()) == SendOutcome::kSent) ++sent;
+    if (outcome != SendOutcome::kFull || sent < 16) _exit(4);
+    int received = 0;
+    for (int i = 0; i < sent; ++i) receiveMessage(ends[1], &received, sizeof received);
+    _exit(send() == SendOutcome::kSent ? 0 : 5);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -status, 0);
+}
+
+// As others would read it: the kernel does not read for them what cannot be read, nor memory of devices.
+TEST(ReadableMemory, IsThatWhichTheKernelReads) {
+  constexpr std::size_t kPage = 4096;
+  void* const mapped = mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* const data = static_cast<std::byte*>(mapped);
+  ASSERT_EQ(mprotect(data + kPage, kPage, PROT_NONE), 0);
+  ReadableMemory readable;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(readable.holds(data, kPage));
+    EXPECT_FALSE(readable.holds(data, kPage + 1)) << "the last byte counts";
+    EXPECT_FALSE(readable.holds(data + kPage, 2 * kPage)) << "and the first one";
+    EXPECT_TRUE(readable.holds(data + 2 * kPage, kPage));
+    EXPECT_TRUE(readable.holds(nullptr, 0));
+  }
+  munmap(mapped, 3 * kPage);
 }
 
 TEST(SharedMemory, BothMappingsShowTheSameBytes) {

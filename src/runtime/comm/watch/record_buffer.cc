@@ -44,7 +44,7 @@ void writeHead(RecordBuffer& buffer) {
 RecordBuffer& newBuffer() {
   auto own = std::make_unique<OwnBuffer>();
   own->memory = FileDescriptor(memfd_create(kRecordBufferName, MFD_CLOEXEC));
-  const bool shared = own->memory && ftruncate(own->memory.get(), sizeof(RecordBuffer)) == 0;
+  const bool shared = own->memory && resizeFile(own->memory.get(), sizeof(RecordBuffer));
   void* memory = MAP_FAILED;
   if (shared)
     memory = mmap(nullptr, sizeof(RecordBuffer), PROT_READ | PROT_WRITE, MAP_SHARED, own->memory.get(), 0);

@@ -75,7 +75,7 @@ bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, bool read
       note.address = place->offset;
       return true;
     }
-    if (!reach_.peerReads || !readable) return false;
+    if (!reach_.peerReads || !readable || !readable_.holds(data, bytes)) return false;
   }
   note.region = StepNote::kAddress;
   note.address = reinterpret_cast<std::uintptr_t>(data);

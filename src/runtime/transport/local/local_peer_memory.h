@@ -16,6 +16,7 @@
 #include "runtime/transport/choices/copy_choices.h"
 #include "runtime/transport/choices/message_ways.h"
 #include "runtime/transport/local/peer_memory.h"
+#include "runtime/transport/local/readable_memory.h"
 #include "runtime/transport/session/peer_session.h"
 
 namespace xylem::transport {
@@ -65,6 +66,7 @@ class LocalPeerMemory : public PeerMemory {
 
   PeerSession& session_;
   const Reach reach_;
+  ReadableMemory readable_;
   std::unique_ptr<MessageWays> ways_;  // if they may change
 };
 

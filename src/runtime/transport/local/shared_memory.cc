@@ -54,7 +54,7 @@ SharedMemory::SharedMemory(FileDescriptor fd, std::size_t bytes) : fd_(std::move
 
 SharedMemory SharedMemory::create(const std::string& name, std::size_t bytes) {
   FileDescriptor fd(memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
+  if (!fd || !resizeFile(fd.get(), bytes))
     throw Error(ResultCode::kSystemError, "cannot create {} bytes of shared memory: {}", bytes,
                 errnoText(errno));
   // A process that touches a mapping whose memory has shrunk is killed: seal the size.

@@ -89,7 +89,10 @@ SendOutcome sendMessage(int socket, const void* data, std::size_t bytes, int fd)
     sent = sendmsg(socket, &message, MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
   if (sent == static_cast<ssize_t>(bytes)) return SendOutcome::kSent;
-  return sent < 0 && (errno == EAGAIN || errno == ENOBUFS) ? SendOutcome::kFull : SendOutcome::kGone;
+  if (sent >= 0) return SendOutcome::kGone;
+  // ETOOMANYREFS: descriptors of this user that nobody has received yet are as many as a process may open.
+  const bool isFull = errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS;
+  return isFull ? SendOutcome::kFull : SendOutcome::kGone;
 }
 
 std::optional<std::size_t> nextMessageBytes(int socket) noexcept {

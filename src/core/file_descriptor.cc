@@ -1,0 +1,18 @@
+#include "core/file_descriptor.h"
+
+#include <sys/resource.h>
+
+#include <cerrno>
+
+namespace xylem {
+
+bool resizeFile(int fd, std::size_t bytes) noexcept {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) {
+    errno = EFBIG;
+    return false;
+  }
+  return ftruncate(fd, static_cast<off_t>(bytes)) == 0;
+}
+
+}  // namespace xylem

@@ -1,0 +1,106 @@
+// The scheduler in a child of fork, which has its parent's streams and workers, but not the threads.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+
+#include "runtime/device/host_device.h"
+#include "runtime/device/scheduler.h"
+#include "support/patience.h"
+#include "support/sanitizers.h"
+
+namespace xylem::device {
+namespace forked_child {
+
+class CountingTask final : public Task {
+ public:
+  explicit CountingTask(Progress progress) : progress_(progress) {}
+  Progress step() override {
+    ++steps;
+    return progress_.load();
+  }
+  void finish(const Error*) noexcept override { done = true; }
+  void setProgress(Progress progress) { progress_ = progress; }
+
+  std::atomic<int> steps{0};
+  std::atomic<bool> done{false};
+
+ private:
+  std::atomic<Progress> progress_;
+};
+
+class ForkedChild : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (testing::kThreadSanitizer)
+      GTEST_SKIP() << "the thread sanitizer cannot follow a fork of a process with threads";
+  }
+  // The exit status of a child that does this.
+  static int statusOf(const std::function<void()>& body) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      body();
+      _exit(9);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    return WEXITSTATUS(status);
+  }
+  // Nobody waits for it, so the device's worker runs it.
+  static bool workerRuns(Stream& stream) {
+    CountingTask task(Progress::kDone);
+    Scheduler::instance().enqueue(stream, task);
+    return testing::soon([&] { return task.done.load(); });
+  }
+};
+
+// Static objects are destroyed, and what a thread of the parent waits for cannot be.
+TEST_F(ForkedChild, EndsWhileItsParentsWorkerNaps) {
+  OwnedStream stream(0);
+  ASSERT_TRUE(workerRuns(stream.get()));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(statusOf([] { std::exit(0); }), 0);
+}
+
+TEST_F(ForkedChild, HasWorkersOfItsOwn) {
+  OwnedStream inherited(0);
+  ASSERT_TRUE(workerRuns(inherited.get()));
+  EXPECT_EQ(statusOf([&] {
+              const bool first = workerRuns(inherited.get());
+              OwnedStream own(0);
+              const bool second = workerRuns(own.get()) && workerRuns(Scheduler::instance().defaultStream(0));
+              _exit(first && second ? 0 : 1);
+            }),
+            0);
+  EXPECT_TRUE(workerRuns(inherited.get()));
+}
+
+TEST_F(ForkedChild, LeavesItsParentsTasksAlone) {
+  OwnedStream stream(0);
+  CountingTask task(Progress::kWouldBlock), second(Progress::kWouldBlock);
+  Stream& common = Scheduler::instance().defaultStream(0);
+  Scheduler::instance().enqueue(stream.get(), task);
+  Scheduler::instance().enqueue(common, second);
+  ASSERT_TRUE(testing::soon([&] { return task.steps > 0 && second.steps > 0; }));
+  EXPECT_EQ(statusOf([&] {
+              const int before = task.steps + second.steps;
+              OwnedStream own(0);
+              const bool runs = workerRuns(own.get()) && workerRuns(Scheduler::instance().defaultStream(0));
+              _exit(runs && task.steps + second.steps == before ? 0 : 1);
+            }),
+            0);
+  task.setProgress(Progress::kDone);
+  second.setProgress(Progress::kDone);
+  Scheduler::instance().wait(stream.get());
+  Scheduler::instance().wait(common);
+  EXPECT_TRUE(task.done && second.done);
+}
+
+}  // namespace forked_child
+}  // namespace xylem::device
