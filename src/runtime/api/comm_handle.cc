@@ -119,15 +119,22 @@ void freeCommunicator(ncclComm& handle) {
   freed.pop_front();
 }
 
-bool waitForUsers(const ncclComm& handle) {
+void endAbort(ncclComm& handle) noexcept {
+  handle.impl->endAbort();
+  if (handle.bystander) handle.bystander->endAbort();
+}
+
+void requireLeft(const ncclComm& handle, const char* function) {
   settleUseMarks();
   const Deadline deadline = Deadline::after(kMaxUse);
   device::Backoff backoff(device::chooseWaitPolicy(true));
   while (handle.users.load(std::memory_order_seq_cst) > 0 || isMarked(&handle) || splitUnderWay(handle)) {
-    if (deadline.passed()) return false;
+    if (deadline.passed())
+      throw Error(ResultCode::kInternalError,
+                  "{}: comm was aborted, but another thread does not leave it; its resources are not freed",
+                  function);
     backoff.pause();
   }
-  return true;
 }
 
 }  // namespace xylem::api

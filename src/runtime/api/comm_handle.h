@@ -147,7 +147,10 @@ void requireMeetable(const ncclComm& handle, const char* function);
 bool markFreed(ncclComm& handle);
 // Frees the communicator of a handle that is marked as freed.
 void freeCommunicator(ncclComm& handle);
-// Waits until no call or group uses it any more. False if one still does after 10 seconds.
-bool waitForUsers(const ncclComm& handle);
+// Waits until no call or group uses a communicator any more that was aborted. Throws if one still does after 10
+// seconds; it cannot be freed then.
+void requireLeft(const ncclComm& handle, const char* function);
+// The second part of aborting the communicator of a handle that is marked as freed.
+void endAbort(ncclComm& handle) noexcept;
 
 }  // namespace xylem::api

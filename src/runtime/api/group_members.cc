@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "runtime/api/boundary.h"
 
 namespace xylem::api {
 
@@ -37,12 +38,30 @@ void GroupMembers::add(CommUse& use) {
   used_.push_back(std::move(use));
 }
 
-void GroupMembers::end() noexcept {
+// Giving back memory of a GPU waits for its kernels, also for those of other communicators: all have to end before any memory is given
+// back.
+std::optional<Error> GroupMembers::end() noexcept {
   blocking_.reset();
   call_.reset();
   used_.clear();
-  for (ncclComm* handle : toFree_) freeCommunicator(*handle);
+  std::optional<Error> failure;
+  const auto attempt = [&](auto&& work) {
+    try {
+      work();
+    } catch (const std::exception& exception) {
+      if (!failure) failure = asError(exception);
+    }
+  };
+  for (ncclComm* handle : aborted_) endAbort(*handle);
+  for (ncclComm* handle : aborted_)
+    attempt([&] {
+      requireLeft(*handle, "ncclCommAbort");
+      toFree_.push_back(handle);
+    });
+  for (ncclComm* handle : toFree_) attempt([&] { freeCommunicator(*handle); });
+  aborted_.clear();
   toFree_.clear();
+  return failure;
 }
 
 }  // namespace xylem::api

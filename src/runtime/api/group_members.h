@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/error.h"
 #include "runtime/api/comm_handle.h"
 #include "runtime/api/repeated_groups.h"
 #include "runtime/comm/issue/group.h"
@@ -47,8 +48,10 @@ class GroupMembers {
   bool uses(const ncclComm& handle) const;
   // Frees the communicator at the end.
   void freeAtEnd(ncclComm& handle) { toFree_.push_back(&handle); }
-  // After the outermost end.
-  void end() noexcept;
+  // The same for one that is being aborted, once the operations of all that are have ended.
+  void endAbortAtEnd(ncclComm& handle) { aborted_.push_back(&handle); }
+  // After the outermost end. Returns the error of a communicator that could not be freed; the others are.
+  std::optional<Error> end() noexcept;
 
  private:
   bool usedLast(const ncclComm* handle) const { return !used_.empty() && &*used_.back() == handle; }
@@ -58,7 +61,7 @@ class GroupMembers {
   std::optional<bool> blocking_;
   std::optional<GroupCall> call_;
   std::vector<CommUse> used_;
-  std::vector<ncclComm*> toFree_;
+  std::vector<ncclComm*> toFree_, aborted_;
 };
 
 template <typename Submit>

@@ -222,18 +222,12 @@ ncclResult_t pncclCommAbort(ncclComm_t comm) {
       if (!markFreed(*use))
         throw Error(ResultCode::kInvalidArgument, "{}: comm is not a communicator, or was destroyed", kName);
       if (const auto oneSided = oneSidedOf(*use)) oneSided->end();
-      use->impl->abort();
-      if (use->bystander) use->bystander->abort();
+      use->impl->beginAbort();
+      if (use->bystander) use->bystander->beginAbort();
     }
-    GroupMembers& group = GroupMembers::ofThread();
-    if (group.uses(*comm)) {
-      group.freeAtEnd(*comm);
-      return;
-    }
-    if (!waitForUsers(*comm))
-      throw Error(ResultCode::kInternalError,
-                  "{}: comm was aborted, but another thread does not leave it; its resources are not freed",
-                  kName);
+    if (comm::groupDepth() > 0) return GroupMembers::ofThread().endAbortAtEnd(*comm);
+    endAbort(*comm);
+    requireLeft(*comm, kName);
     freeCommunicator(*comm);
   });
 }

@@ -1,5 +1,8 @@
 // The part of nccl.h about groups.
 
+#include <optional>
+#include <utility>
+
 #include "runtime/api/boundary.h"
 #include "runtime/api/captured_calls.h"
 #include "runtime/api/config.h"
@@ -18,14 +21,27 @@ void requireGroup(const char* function) {
                 function);
 }
 
-// Releases what the group used, once the outermost group has ended.
-struct AtEnd {
-  ~AtEnd() {
-    if (comm::groupDepth() > 0) return;
-    GroupMembers::ofThread().end();
+// Releases what the group used, once the outermost group has ended, also if that failed.
+class AtEnd {
+ public:
+  AtEnd() = default;
+  ~AtEnd() { end(); }
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+  // Throws if a communicator could not be freed.
+  void release() {
+    if (const std::optional<Error> failure = end()) throw Error(*failure);
+  }
+
+ private:
+  std::optional<Error> end() noexcept {
+    if (comm::groupDepth() > 0 || std::exchange(isOver_, true)) return std::nullopt;
+    std::optional<Error> failure = GroupMembers::ofThread().end();
     CapturedCalls::ofThread().dropGroup();
     OneSidedCalls::ofThread().dropGroup();
+    return failure;
   }
+  bool isOver_ = false;
 };
 
 }  // namespace
@@ -45,12 +61,13 @@ ncclResult_t pncclGroupEnd(void) {
   return guard([] {
     if (RepeatedGroups::launches()) return ncclSuccess;
     requireGroup("ncclGroupEnd");
-    const AtEnd atEnd;
+    AtEnd atEnd;
     const bool goesOn = comm::groupEnd(RepeatedGroups::toFill());
     if (comm::groupDepth() == 0) {
       CapturedCalls::ofThread().endGroup();
       OneSidedCalls::ofThread().endGroup();
     }
+    atEnd.release();
     return goesOn ? ncclInProgress : ncclSuccess;
   });
 }
@@ -61,8 +78,9 @@ ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t* simInfo) {
     requireGroup("ncclGroupSimulateEnd");
     if (simInfo != nullptr) checkSimInfo(*simInfo, "ncclGroupSimulateEnd");
     RepeatedGroups::stop();
-    const AtEnd atEnd;
+    AtEnd atEnd;
     const float microseconds = comm::groupSimulateEnd();
+    atEnd.release();
     if (simInfo != nullptr) simInfo->estimatedTime = microseconds;
   });
 }

@@ -312,33 +312,62 @@ void Communicator::revoke() {
   state_.store(CommState::kRevoked, std::memory_order_release);
 }
 
-void Communicator::abort() noexcept { abort("(ncclCommAbort)"); }
+void Communicator::abort() noexcept {
+  beginAbort();
+  endAbort();
+}
 
-void Communicator::abort(const std::string& why) noexcept {
+void Communicator::abort(const std::string& reason) noexcept {
+  beginAbort(reason);
+  endAbort();
+}
+
+Error Communicator::abortError() const {
+  const std::lock_guard lock(failureMutex_);
+  return Error(ResultCode::kRemoteError, "rank {} aborted its communicator {}", membership_.rank,
+               abortReason_);
+}
+
+// The launches fail first: a kernel that ends before that counts as done.
+void Communicator::cancelLaunches() noexcept {
+  Issuer& issuer = joined_->issuer();
+  issuer.launches().cancel(abortError());
+  if (const GpuExecutor* const gpu = issuer.gpu()) gpu->giveUp();
+}
+
+void Communicator::beginAbort(const std::string& reason) noexcept {
   abortFlag_.raise();
   {
     const std::lock_guard lock(failureMutex_);
-    if (abortReason_.empty()) abortReason_ = why;
+    if (abortReason_.empty()) abortReason_ = reason;
   }
-  const auto reason = [this] {
-    return Error(ResultCode::kRemoteError, "rank {} aborted its communicator {}", membership_.rank,
-                 abortReason_);
-  };
-  // If it is joined, end its operations now, as finalize() in another thread may wait for them.
-  if (const CommState now = state_.load(std::memory_order_acquire);
-      now == CommState::kReady || now == CommState::kFinalized)
-    joined_->issuer().launches().cancel(reason());
+  switch (state_.load(std::memory_order_acquire)) {
+    case CommState::kReady:
+    case CommState::kFinalized:
+    case CommState::kFailed:
+    case CommState::kRevoked:
+      // End its operations now, as finalize() in another thread may wait for them.
+      if (joined_) cancelLaunches();
+      state_.store(CommState::kAborted, std::memory_order_release);
+      break;
+    case CommState::kNew:
+    case CommState::kInProgress:
+    case CommState::kAborted:
+      break;  // another thread may be joining; only that one makes `joined_`
+  }
+}
+
+void Communicator::endAbort() noexcept {
   {
     const std::lock_guard lock(backgroundMutex_);
     if (background_.joinable()) background_.join();
   }
-  // Another thread may be joining; only that one makes `joined_`.
   device::Scheduler::instance().waitUntil([this] { return pending_.load(std::memory_order_acquire) == 0; });
   if (joined_) {
+    cancelLaunches();
     LaunchQueue& launches = joined_->issuer().launches();
-    launches.cancel(reason());
     device::Scheduler::instance().waitUntil([&] { return launches.quiet(); });
-    joined_->tellPeers(reason());  // also those that are still connecting
+    joined_->tellPeers(abortError());  // also those that are still connecting
   }
   state_.store(CommState::kAborted, std::memory_order_release);
 }

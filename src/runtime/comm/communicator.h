@@ -134,6 +134,11 @@ class Communicator {
   void abort() noexcept;
   // Like abort(), with the reason in the errors of the peers.
   void abort(const std::string& reason) noexcept;
+  // abort() in two parts, for several communicators whose operations wait for each other, as kernels of one GPU may.
+  // The first part waits for nothing; a communicator that was joined launches nothing after it. The second one waits until
+  // no operation touches its buffers any more.
+  void beginAbort(const std::string& reason = "(ncclCommAbort)") noexcept;
+  void endAbort() noexcept;
   // Names the ranks that hold up the oldest operation under way; empty if they are not known (watch/late_ranks.h).
   std::string lateRanks() const;
   // Whether no stream holds any work of it; otherwise ending it waits.
@@ -175,6 +180,8 @@ class Communicator {
   void becomeMember(const Communicator& parent, const std::vector<int>& members);
   static void requireReady(CommState state, const char* what);
   void keepFailure(const Error& error);
+  Error abortError() const;
+  void cancelLaunches() noexcept;
 
   Membership membership_;
   const CommConfig config_;

@@ -101,6 +101,34 @@ TEST_F(Alone, DestroyingInAGroupHappensAtTheEnd) {
   EXPECT_EQ(ncclCommCount(other, &ranks), ncclInvalidArgument);
 }
 
+TEST_F(Alone, AbortingInAGroupEndsAllUseAtOnce) {
+  ncclComm_t others[] = {join(nullptr), join(nullptr)};
+  int ranks = 0;
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclCommAbort(others[0]), ncclSuccess);
+  EXPECT_EQ(ncclCommCount(others[0], &ranks), ncclInvalidArgument);
+  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("was destroyed"));
+  EXPECT_EQ(ncclCommAbort(others[0]), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommAbort(others[1]), ncclSuccess);
+  EXPECT_EQ(ncclCommCount(comm_, &ranks), ncclSuccess);
+  EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+}
+
+TEST_F(Alone, AGroupThatFailsFreesWhatItAborts) {
+  ncclComm_t other = join(nullptr);
+  int ranks = 0;
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclAllReduce(data_, out_, 8, ncclFloat, ncclSum, other, nullptr), ncclSuccess);
+  EXPECT_EQ(ncclCommAbort(other), ncclSuccess);
+  EXPECT_EQ(ncclAllReduce(data_, out_, 8, ncclFloat, ncclSum, other, nullptr), ncclInvalidArgument);
+  EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument);
+  EXPECT_EQ(out_[0], 0);
+  EXPECT_EQ(ncclCommCount(other, &ranks), ncclInvalidArgument);
+  EXPECT_EQ(allReduce(data_, out_, 8), ncclSuccess) << "other communicators are not affected";
+  EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+  EXPECT_EQ(out_[7], 8);
+}
+
 TEST_F(Alone, CommunicatorsThatDoNotBlock) {
   ncclConfig_t config = notBlocking();
   ncclUniqueId id;

@@ -260,6 +260,46 @@ TEST(GpuLifecycle, GoesOnWithoutARankAfterItIsRevoked) {
   EXPECT_EQ(gpus.allocated(), 0u);
 }
 
+// Rank 1 never calls. The kernel of one communicator stands behind that of the other, in a stream or because freeing memory waits for both.
+TEST(GpuLifecycle, AbortsOfAGroupEndAllKernelsBeforeAnyCommunicatorIsFreed) {
+  for (const bool inOneStream : {false, true})
+    for (const bool inGraphs : {false, true}) {
+      const Environment environment(variablesOf("Ring", "Simple"));
+      MappedGpus::Options options;
+      options.releasesWait = true;
+      MappedGpus gpus(options);
+      {
+        Ranks first(&gpus, 2), second(&gpus, 2);
+        std::vector<MappedGpus::Graph> graphs;
+        const auto allReduce = [&](Ranks& ranks, int rank, cudaStream_t stream) {
+          std::byte* const data = ranks.memory(rank, 64);
+          if (inGraphs) gpus.beginCapture(stream);
+          EXPECT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, ranks.comm(rank), stream), ncclSuccess)
+              << ncclGetLastError(nullptr);
+          if (inGraphs) gpus.replay(graphs.emplace_back(gpus.endCapture(stream)), stream);
+        };
+        allReduce(second, 0, second.stream(0));
+        allReduce(first, 0, inOneStream ? second.stream(0) : first.stream(0));
+        EXPECT_TRUE(seesWait(0, inGraphs ? comm::WaitKind::kReplay : comm::WaitKind::kData, 1));
+        std::future<void> aborts = std::async(std::launch::async, [&] {
+          EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+          const ncclComm_t former = first.comm(0);
+          int ranks = 0;
+          for (int rank = 0; rank < 2; ++rank) first.abort(rank);
+          EXPECT_EQ(ncclCommCount(former, &ranks), ncclInvalidArgument);
+          for (int rank = 0; rank < 2; ++rank) second.abort(rank);
+          EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+        });
+        if (aborts.wait_for(20s) == std::future_status::timeout) {
+          ADD_FAILURE() << "an abort waits for the kernel of the other communicator";
+          allReduce(second, 1, second.stream(1));  // so that the test ends
+        }
+        aborts.wait();
+      }
+      EXPECT_EQ(gpus.allocated(), 0u);
+    }
+}
+
 TEST(GpuLifecycle, RegistersMemoryAndRefusesWhatGpusHaveNot) {
   const Environment environment(variablesOf("Ring", "Simple"));
   MappedGpus gpus;

@@ -207,6 +207,20 @@ Status dropImported(void* memory) {
   return kDone;
 }
 
+void awaitDevice() {
+  std::vector<MappedStream*> streams;
+  {
+    const std::lock_guard lock(machine->mutex);
+    for (const auto& stream : machine->givenStreams)
+      if (stream->device == device()) streams.push_back(stream.get());
+  }
+  for (MappedStream* const stream : streams) stream->await();
+}
+Status release(void* memory, bool unmaps) {
+  if (machine->options.releasesWait) awaitDevice();
+  return dropPiece(memory, unmaps);
+}
+
 void countInBuffers(const gpu::LaunchTable& table) {
   const gpu::TableView view{.begin = reinterpret_cast<std::uintptr_t>(table.begin)};
   for (int i = 0; i < table.lanes; ++i) {
@@ -306,7 +320,7 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
   table.allocate = [](void** memory, std::size_t bytes) {
     return makeMemory(memory, bytes, gpu::PlaceKind::kDevice);
   };
-  table.release = [](void* memory) { return dropPiece(memory, true); };
+  table.release = [](void* memory) { return release(memory, true); };
   table.allocateHost = [](void** memory, std::size_t bytes) {
     return makeMemory(memory, bytes, gpu::PlaceKind::kRegisteredHost);
   };
@@ -318,7 +332,7 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     addPiece(memory, bytes, gpu::PlaceKind::kRegisteredHost);
     return kDone;
   };
-  table.unregisterHost = [](void* memory) { return dropPiece(memory, false); };
+  table.unregisterHost = [](void* memory) { return release(memory, false); };
   table.clear = [](void* memory, std::size_t bytes) {
     std::memset(memory, 0, bytes);
     return kDone;
@@ -428,13 +442,7 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     return kDone;
   };
   table.synchronize = [] {
-    std::vector<MappedStream*> streams;
-    {
-      const std::lock_guard lock(machine->mutex);
-      for (const auto& stream : machine->givenStreams)
-        if (stream->device == device()) streams.push_back(stream.get());
-    }
-    for (MappedStream* const stream : streams) stream->await();
+    awaitDevice();
     return kDone;
   };
   table.makeEvent = [](void** event) {

@@ -37,6 +37,7 @@ class MappedGpus {
     bool failsToExport = false;  // though they say that they can
     bool givesFiles = true;
     bool failsToOpenFiles = false, failsToMapFiles = false;  // the same
+    bool releasesWait = false;  // memory is given back once the GPU has nothing to do, as by a driver
   };
   MappedGpus();
   explicit MappedGpus(const Options& options);

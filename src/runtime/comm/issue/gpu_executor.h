@@ -65,6 +65,8 @@ class GpuExecutor {
   std::unique_ptr<gpu::KernelLaunch> nextKernel();
   // One that takes memory as it needs it, for a graph.
   std::unique_ptr<gpu::KernelLaunch> newKernel();
+  // Ends the blocks of all kernels that wait, also those of replays.
+  void giveUp() const { __atomic_store_n(abort(), 1u, __ATOMIC_RELEASE); }
 
  private:
   std::uint32_t* abort() const { return reinterpret_cast<std::uint32_t*>(abort_.data()); }
