@@ -257,6 +257,37 @@ TEST(GpuGraphFailures, AreTimeOutsThatNameTheRank) {
               AllOf(HasSubstr("timed out"), HasSubstr("rank 0 waits for rank 1")));
 }
 
+TEST(GpuGraphFailures, AreThoseOfTheGpu) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  MappedGpus gpus;
+  Ranks ranks(&gpus, 2);
+  std::byte* const data = ranks.memory(0, 64);
+  gpus.beginCapture(ranks.stream(0));
+  ASSERT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, ranks.comm(0), ranks.stream(0)), ncclSuccess);
+  const MappedGpus::Graph graph = gpus.endCapture(ranks.stream(0));
+  gpus.fail();
+  EXPECT_EQ(asyncErrorOf(ranks.comm(0)), ncclUnhandledCudaError);
+  EXPECT_THAT(ncclGetLastError(ranks.comm(0)), HasSubstr("rank 0, GPU 0: a kernel failed"));
+}
+
+// Nothing has the graphs any more when their replays have found that the calls differ.
+TEST(GpuGraphFailures, AreSeenAfterTheGraphIsGone) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  MappedGpus gpus;
+  Ranks ranks(&gpus, 2);
+  for (int rank = 0; rank < 2; ++rank) {
+    std::byte* const data = ranks.memory(rank, 4096);
+    const std::size_t count = rank == 0 ? 100 : 1000;
+    gpus.beginCapture(ranks.stream(rank));
+    ASSERT_EQ(ncclAllReduce(data, data, count, ncclFloat, ncclSum, ranks.comm(rank), ranks.stream(rank)),
+              ncclSuccess);
+    gpus.replay(gpus.endCapture(ranks.stream(rank)), ranks.stream(rank));
+  }
+  EXPECT_EQ(asyncErrorOf(ranks.comm(0)), ncclInvalidUsage);
+  EXPECT_THAT(ncclGetLastError(ranks.comm(0)), HasSubstr("the ranks called different operations"));
+  ranks.await();
+}
+
 // In the middle of a replay, of a collective or of messages, on one host or over a network.
 TEST(GpuGraphFailures, EndReplaysWhenTheCommunicatorIsAborted) {
   for (const bool overNetwork : {false, true})
@@ -313,6 +344,24 @@ TEST(GpuReplays, SayForWhomTheyWaitInTheFlightRecorder) {
     ranks.await();
     EXPECT_TRUE(seesWait(0, comm::WaitKind::kNone));
   }
+}
+
+// A program may have thousands of launches in graphs: the driver is asked once for all of them.
+TEST(GpuReplays, AreWatchedWithFewQuestionsToTheDriver) {
+  constexpr int kLaunches = 200, kPasses = 3;
+  const Environment environment(variablesOf("Ring", "Simple"));
+  MappedGpus gpus;
+  Ranks ranks(&gpus, 2);
+  std::byte* const data = ranks.memory(0, 64);
+  gpus.beginCapture(ranks.stream(0));
+  for (int i = 0; i < kLaunches; ++i)
+    ASSERT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, ranks.comm(0), ranks.stream(0)), ncclSuccess);
+  const MappedGpus::Graph graph = gpus.endCapture(ranks.stream(0));
+  const int before = gpus.questions();
+  for (int i = 0; i < 10'000 && gpus.questions() < before + kPasses; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GE(gpus.questions(), before + kPasses) << "a GPU that has failed is found out";
+  EXPECT_LT(gpus.questions(), before + kLaunches);
 }
 
 }  // namespace gpu_graphs

@@ -121,6 +121,8 @@ struct Machine {
   std::map<void*, std::size_t> imported;
   std::atomic<int> launches{0}, referring{0}, offering{0}, inLines{0}, importedFiles{0};
   std::atomic<int> failingLaunches{0};  // the next ones
+  std::atomic<int> questions{0};        // about events
+  std::atomic<bool> haveFailed{false};  // the GPUs
   std::atomic<int> captures{0};         // of streams, under way
   std::atomic<int> running{0};          // kernels
   std::uint64_t lastCapture = 0;
@@ -479,6 +481,8 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     });
   };
   table.queryEvent = [](void* event) {
+    ++machine->questions;
+    if (machine->haveFailed) return kInvalid;
     if (forbidden()) return kCaptured;
     auto* const of = static_cast<MappedEvent*>(event);
     if (of->capture != 0) return kCaptured;
@@ -603,6 +607,8 @@ void MappedGpus::replay(const Graph& graph, void* stream) {
 }
 
 void MappedGpus::failNextLaunch() { machine->failingLaunches = 1; }
+void MappedGpus::fail() { machine->haveFailed = true; }
+int MappedGpus::questions() const { return machine->questions; }
 int MappedGpus::launches() const { return machine->launches; }
 int MappedGpus::referring() const { return machine->referring; }
 int MappedGpus::offering() const { return machine->offering; }

@@ -68,6 +68,10 @@ class MappedGpus {
   void replay(const Graph& graph, void* stream);
 
   void failNextLaunch();
+  // From now on questions about events have errors, as after a kernel's illegal access.
+  void fail();
+  // Such questions until now.
+  int questions() const;
   // Launches of the kernel until now.
   int launches() const;
   // Works of these that refer to buffers.

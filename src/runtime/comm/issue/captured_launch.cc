@@ -77,16 +77,27 @@ void CapturedLaunch::watchReplays() {
   if (!kernel_->hasPumps()) watch_.add(*this);
 }
 
-void CapturedLaunch::look() noexcept {
-  if (isUnused()) return goOn(wait_);
-  try {
-    health_.isOver();
-    if (const auto failure = kernel_->failure()) throw Error(*failure);
-  } catch (const Error& error) {
-    launches_.fail(error);
+// A graph may be gone as soon as its last replay has failed, so what that has reported is read once more.
+CapturedLaunch::Seen CapturedLaunch::look() noexcept {
+  const bool isOver = isUnused();
+  if (const auto failure = kernel_->failure()) launches_.fail(*failure);
+  if (isOver) {
+    goOn(wait_);
+    return Seen::kUnused;
   }
   check(stall_, wait_);
   if (launches_.failed()) kernel_->giveUp();
+  return wait_.peer ? Seen::kWait : Seen::kNoWait;
+}
+
+void CapturedLaunch::checkHealth() noexcept {
+  if (launches_.failed()) return;
+  try {
+    health_.isOver();
+  } catch (const Error& error) {
+    launches_.fail(error);
+    kernel_->giveUp();
+  }
 }
 
 void CapturedLaunch::check(Stall& stall, Wait& wait) noexcept {

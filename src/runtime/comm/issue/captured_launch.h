@@ -43,8 +43,11 @@ class CapturedLaunch {
   // The call that the graph makes before each replay, if any.
   gpu::HostCall beforeReplay();
   // For the ReplayWatch: fails the launches of the communicator if a replay has failed or waits too long, and ends replays if they
-  // have failed.
-  void look() noexcept;
+  // have failed. It asks the driver nothing.
+  enum class Seen { kUnused, kNoWait, kWait };
+  Seen look() noexcept;
+  // The same: fails them if the GPU has failed, of which its launches report nothing.
+  void checkHealth() noexcept;
   // The call that the driver makes when every graph with the launch is gone, which may be after this object.
   gpu::HostCall whenUnused();
   bool isUnused() {

@@ -1,15 +1,33 @@
 #include "runtime/comm/issue/replay_watch.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "runtime/comm/issue/captured_launch.h"
 
 namespace xylem::comm {
 namespace {
 
-// Time-outs are seconds, and a rank that is lost was lost long before.
-constexpr std::chrono::milliseconds kBetweenLooks{5};
+using Clock = std::chrono::steady_clock;
+
+// From one pass to the next: the shorter time after a pass that has seen a replay wait, and up to the longer one while none waits. Time-outs
+// are seconds, and a rank that is lost was lost long before.
+constexpr Clock::duration kShortestPause = std::chrono::milliseconds(5);
+constexpr Clock::duration kLongestPause = std::chrono::milliseconds(50);
+// With very many launches the thread takes one part of a core in this many.
+constexpr int kPartsOfCore = 20;
+// A thread that removes a launch waits for the looks at so many.
+constexpr std::size_t kLaunchesAtOnce = 16;
+
+// That the calling thread has had of a core.
+Clock::duration coreTime() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
 }  // namespace
 
@@ -18,7 +36,7 @@ ReplayWatch::~ReplayWatch() {
     const std::lock_guard lock(mutex_);
     isOver_ = true;
   }
-  ends_.notify_one();
+  changed_.notify_one();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -26,17 +44,59 @@ void ReplayWatch::add(CapturedLaunch& launch) {
   const std::lock_guard lock(mutex_);
   launches_.push_back(&launch);
   if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
+  if (launches_.size() == 1) changed_.notify_one();
 }
 
 void ReplayWatch::remove(CapturedLaunch& launch) {
-  const std::lock_guard lock(mutex_);
-  std::erase(launches_, &launch);
+  std::unique_lock lock(mutex_);
+  forget(&launch);
+  looked_.wait(lock, [&] { return std::find(batch_.begin(), batch_.end(), &launch) == batch_.end(); });
+}
+
+void ReplayWatch::forget(const CapturedLaunch* launch) {
+  const auto found = std::find(launches_.begin(), launches_.end(), launch);
+  if (found == launches_.end()) return;
+  if (static_cast<std::size_t>(found - launches_.begin()) < next_) --next_;
+  launches_.erase(found);
 }
 
 void ReplayWatch::loop() {
   std::unique_lock lock(mutex_);
-  while (!ends_.wait_for(lock, kBetweenLooks, [this] { return isOver_; }))
-    for (CapturedLaunch* const launch : launches_) launch->look();
+  Clock::duration pause = kShortestPause, took{};
+  for (;;) {
+    if (launches_.empty()) pause = kShortestPause;
+    changed_.wait(lock, [this] { return isOver_ || !launches_.empty(); });
+    if (changed_.wait_for(lock, std::max(pause, kPartsOfCore * took), [this] { return isOver_; })) return;
+    const Clock::duration begin = coreTime();
+    const bool anyWaits = lookAtAll(lock);
+    took = coreTime() - begin;
+    pause = anyWaits ? kShortestPause : std::min(2 * pause, kLongestPause);
+  }
+}
+
+// Returns whether any of them waits. An unused launch is added again if a graph takes it.
+bool ReplayWatch::lookAtAll(std::unique_lock<std::mutex>& lock) {
+  bool anyWaits = false, askedDriver = false;
+  for (next_ = 0; next_ < launches_.size() && !isOver_;) {
+    const std::size_t end = std::min(next_ + kLaunchesAtOnce, launches_.size());
+    batch_.assign(&launches_[next_], &launches_[next_] + (end - next_));
+    next_ = end;
+    lock.unlock();
+    unused_.clear();
+    for (CapturedLaunch* const launch : batch_) {
+      const CapturedLaunch::Seen seen = launch->look();
+      anyWaits = anyWaits || seen == CapturedLaunch::Seen::kWait;
+      if (seen == CapturedLaunch::Seen::kUnused)
+        unused_.push_back(launch);
+      else if (!std::exchange(askedDriver, true))
+        launch->checkHealth();
+    }
+    lock.lock();
+    batch_.clear();
+    for (const CapturedLaunch* const launch : unused_) forget(launch);
+    looked_.notify_all();
+  }
+  return anyWaits;
 }
 
 }  // namespace xylem::comm
