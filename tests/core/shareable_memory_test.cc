@@ -103,7 +103,7 @@ TEST(ShareableMemory, WhatIsReleasedGoesBackToTheSystem) {
   EXPECT_LE(blocksUsed(region), before);
 }
 
-// What the kernel would end the process for is an error.
+// The kernel would end the process with a signal.
 TEST(ShareableMemory, IsNotLargerThanFilesMayBe) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);

@@ -75,8 +75,7 @@ OneSided::OneSided(comm::Communicator& communicator)
       [&] {
         file_ = FileDescriptor(memfd_create("xylem-one-sided", MFD_CLOEXEC));
         struct stat facts {};
-        if (!file_ || !resizeFile(file_.get(), bytes) ||
-            fstat(file_.get(), &facts) != 0)
+        if (!file_ || !resizeFile(file_.get(), bytes) || fstat(file_.get(), &facts) != 0)
           throw cuda_api::CudaFailure(cudaErrorOperatingSystem);
         mine = {.kind = cuda_api::IpcKind::kWindow,
                 .process = getpid(),

@@ -53,7 +53,7 @@ class ForkedChild : public ::testing::Test {
     EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
     return WEXITSTATUS(status);
   }
-  // Nobody waits for it, so the device's worker runs it.
+  // The caller does not wait in the stream, so the device's worker runs the task.
   static bool workerRuns(Stream& stream) {
     CountingTask task(Progress::kDone);
     Scheduler::instance().enqueue(stream, task);

@@ -252,7 +252,7 @@ TEST(Local, ADescriptorThatNobodyExpectsDoesNotStayOpen) {
   EXPECT_TRUE(hangUp.revents & POLLHUP) << "somebody still has the other end";
 }
 
-// Descriptors that nobody has received yet are as many as a process of this user may open. That passes.
+// As many as a process may open may be on their way. That passes.
 TEST(LocalSockets, AreFullWhenTheUserHasTooManyDescriptorsUnderWay) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);

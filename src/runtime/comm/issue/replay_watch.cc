@@ -19,7 +19,7 @@ constexpr Clock::duration kShortestPause = std::chrono::milliseconds(5);
 constexpr Clock::duration kLongestPause = std::chrono::milliseconds(50);
 // With very many launches the thread takes one part of a core in this many.
 constexpr int kPartsOfCore = 20;
-// A thread that removes a launch waits for the looks at so many.
+// A thread that removes a launch waits for at most this many looks.
 constexpr std::size_t kLaunchesAtOnce = 16;
 
 // That the calling thread has had of a core.

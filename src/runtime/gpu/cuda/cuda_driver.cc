@@ -105,7 +105,7 @@ CUstream streamOf(void* stream) { return static_cast<CUstream>(stream); }
 CUevent eventOf(void* event) { return static_cast<CUevent>(event); }
 
 // While a stream is captured, the driver forbids threads to ask events, to take memory and to load code, unless they relax the capture. A call
-// that it forbids would spoil the program's capture. This relaxes it as long as it lives, or for longer if somebody keeps it.
+// that it forbids would spoil the program's capture. This relaxes it until it is destroyed, or until the owner of keep()'s mode restores that.
 class RelaxedCapture {
  public:
   RelaxedCapture()

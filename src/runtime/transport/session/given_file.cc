@@ -99,7 +99,7 @@ class GivenFile::Giver {
     return true;
   }
 
-  // An exception would end the process, as nobody has called this thread.
+  // An exception would end the process, as there is no caller to catch it.
   static FileDescriptor opened(const Open& open) {
     try {
       return open();

@@ -90,7 +90,7 @@ SendOutcome sendMessage(int socket, const void* data, std::size_t bytes, int fd)
   } while (sent < 0 && errno == EINTR);
   if (sent == static_cast<ssize_t>(bytes)) return SendOutcome::kSent;
   if (sent >= 0) return SendOutcome::kGone;
-  // ETOOMANYREFS: descriptors of this user that nobody has received yet are as many as a process may open.
+  // ETOOMANYREFS: this user has as many descriptors on their way as a process may open.
   const bool isFull = errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS;
   return isFull ? SendOutcome::kFull : SendOutcome::kGone;
 }
