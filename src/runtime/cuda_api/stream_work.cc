@@ -8,8 +8,10 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "core/keep_for_ever.h"
 #include "runtime/device/host_device.h"
 
 namespace xylem::cuda_api {
@@ -21,9 +23,10 @@ class HostThreads {
   // Never destroyed: its threads use it until the process ends. A child of fork has none of them, so it gets its own.
   static HostThreads& ofThisProcess() {
     static std::mutex making;
-    static HostThreads* threads = nullptr;
+    static std::unique_ptr<HostThreads>& threads = *new std::unique_ptr<HostThreads>;
     const std::lock_guard lock(making);
-    if (threads == nullptr || threads->process_ != getpid()) threads = new HostThreads;
+    if (threads != nullptr && threads->process_ == getpid()) return *threads;
+    keepForEver(std::exchange(threads, std::make_unique<HostThreads>()));
     return *threads;
   }
 

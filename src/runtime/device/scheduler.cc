@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "core/error.h"
+#include "core/keep_for_ever.h"
 #include "core/log.h"
 #include "core/per_thread.h"
 #include "runtime/device/host_device.h"
@@ -88,7 +89,7 @@ void Scheduler::startAnew() {
   for (auto found = defaults_.begin(); found != defaults_.end();)
     if (isParents(*found->second)) {
       std::erase(streams_, found->second.get());
-      static_cast<void>(found->second.release());
+      keepForEver(std::move(found->second));
       found = defaults_.erase(found);
     } else {
       ++found;
@@ -320,7 +321,7 @@ Worker::~Worker() {
 
 // Nothing that the parent's thread may have used can be destroyed: that would wait for it.
 void Worker::startAnew() {
-  static_cast<void>(own_.release());
+  keepForEver(std::move(own_));
   own_ = std::make_unique<Thread>();
   state_ = kNotStarted;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/keep_for_ever.h"
 
 namespace xylem::sockets {
 
@@ -26,7 +27,7 @@ ServiceThread::ServiceThread(const char* name, std::function<void(int stop)> ser
 // A forked child must not even detach its parent's thread, as one of its own may have the same handle.
 ServiceThread::~ServiceThread() {
   if (!isOurs()) {
-    static_cast<void>(thread_.release());
+    keepForEver(std::move(thread_));
     return;
   }
   eventfd_write(stop_.get(), 1);

@@ -46,7 +46,7 @@ class CapturedLaunch {
   // have failed. It asks the driver nothing.
   enum class Seen { kUnused, kNoWait, kWait };
   Seen look() noexcept;
-  // The same: fails them if the GPU has failed, of which its launches report nothing.
+  // The same if the GPU has failed, which no block reports. It asks the driver.
   void checkHealth() noexcept;
   // The call that the driver makes when every graph with the launch is gone, which may be after this object.
   gpu::HostCall whenUnused();

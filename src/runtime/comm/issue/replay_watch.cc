@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 // are seconds, and a rank that is lost was lost long before.
 constexpr Clock::duration kShortestPause = std::chrono::milliseconds(5);
 constexpr Clock::duration kLongestPause = std::chrono::milliseconds(50);
-// With very many launches the thread takes one part of a core in this many.
+// The thread takes at most one in this many parts of a core, however many launches there are.
 constexpr int kPartsOfCore = 20;
 // A thread that removes a launch waits for at most this many looks.
 constexpr std::size_t kLaunchesAtOnce = 16;
