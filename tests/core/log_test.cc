@@ -128,8 +128,7 @@ TEST(LogOutput, GoesToStandardOutputWithoutAFile) {
 TEST(LogOutput, LoggersOfAProcessAddToOneFile) {
   TemporaryDirectory folder;
   std::ofstream(folder / "log") << "of an earlier process";
-  const Settings settings =
-      Settings::fromPairs({{"NCCL_DEBUG", "INFO"}, {"NCCL_DEBUG_FILE", folder / "log"}});
+  const Settings settings = Settings::fromPairs({{"NCCL_DEBUG", "INFO"}, {"NCCL_DEBUG_FILE", folder / "log"}});
   Logger(settings).info(Subsystem::kInit, "one");
   Logger(settings).info(Subsystem::kInit, "two");
   std::ostringstream text;

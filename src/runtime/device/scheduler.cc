@@ -61,7 +61,7 @@ Scheduler& Scheduler::instance() {
 }
 
 Scheduler::Scheduler() {
-  if (alive.exchange(this) != nullptr) return;
+  if (Scheduler* none = nullptr; !alive.compare_exchange_strong(none, this)) return;
   // A thread that forks has the lists to itself, so the child finds them whole.
   static const int registered = pthread_atfork(
       [] {
@@ -75,7 +75,10 @@ Scheduler::Scheduler() {
       });
   static_cast<void>(registered);
 }
-Scheduler::~Scheduler() { alive = nullptr; }
+Scheduler::~Scheduler() {
+  Scheduler* self = this;
+  alive.compare_exchange_strong(self, nullptr);
+}
 
 // In a child of fork, whose mutex_ the forking thread has locked.
 void Scheduler::startAnew() {

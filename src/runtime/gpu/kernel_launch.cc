@@ -135,6 +135,7 @@ std::size_t KernelLaunch::tableBytes() {
 }
 
 void KernelLaunch::layOut(Use use) {
+  use_ = use;
   bytes_ = tableBytes();
   isInline_ = bytes_ <= sizeof inline_ && !isCopied();
   std::size_t scratchBytes = 0;
@@ -181,7 +182,7 @@ void KernelLaunch::layOut(Use use) {
   }
 }
 
-void KernelLaunch::put(void* stream, const std::vector<void*>& others, const HostCall& before, Use use) {
+void KernelLaunch::put(void* stream, const std::vector<void*>& others, const HostCall& before) {
   while (fences_.size() < others.size()) fences_.push_back(std::make_unique<GpuEvent>(gpu_));
   const EnteredDevice entered(gpu_);
   for (std::size_t i = 0; i < others.size(); ++i) {
@@ -197,17 +198,15 @@ void KernelLaunch::put(void* stream, const std::vector<void*>& others, const Hos
   const LaunchTable table{isCopied() ? device_.used.data() : host_.used.data(),
                           isInline_ ? &inline_ : nullptr, recordBytes_, lanes()};
   gpu_.require(driver.launch(table, stream), "launching a kernel");
-  if (use == Use::kOnce) ended_.launched(lanes());  // the blocks count, whatever fails from here on
-  if (use == Use::kInGraph || !others.empty()) done_.record(stream);
+  if (use_ == Use::kOnce) ended_.launched(lanes());  // the blocks count, whatever fails from here on
+  if (use_ == Use::kInGraph || !others.empty()) done_.record(stream);
   for (void* const other : others) done_.hold(other);
 }
 
-void KernelLaunch::start(void* stream, const std::vector<void*>& others) {
-  put(stream, others, {}, Use::kOnce);
-}
+void KernelLaunch::start(void* stream, const std::vector<void*>& others) { put(stream, others, {}); }
 
 void KernelLaunch::capture(void* stream, const std::vector<void*>& others, const HostCall& before) {
-  put(stream, others, before, Use::kInGraph);
+  put(stream, others, before);
 }
 
 void KernelLaunch::giveUpIfWrong() {

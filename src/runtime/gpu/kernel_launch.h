@@ -145,7 +145,7 @@ class KernelLaunch {
   };
   void reserve(Memory& memory, GpuMemory::Where where, std::size_t bytes, std::string_view what);
   std::size_t tableBytes();
-  void put(void* stream, const std::vector<void*>& others, const HostCall& before, Use use);
+  void put(void* stream, const std::vector<void*>& others, const HostCall& before);
   // Whether the table is copied to the GPU.
   bool isCopied() const { return anyWaits_ || anyLongOrder_; }
 
@@ -163,7 +163,8 @@ class KernelLaunch {
   GpuEvent done_;
   // Never recorded: asking for it fails if the GPU has failed. The driver refuses questions about events of graphs.
   GpuEvent health_;
-  std::size_t bytes_ = 0;  // of the table that was laid out
+  Use use_ = Use::kOnce;   // of the table that was laid out
+  std::size_t bytes_ = 0;  // the same
   bool isInline_ = false;  // it is in `inline_`, and not in `host_`
   InlineTable inline_;
   Memory host_, device_, scratch_, reports_;

@@ -232,8 +232,7 @@ void GpuExecutor::fill(LaunchWork& work, std::span<const CommOperation> operatio
     throw Error(ResultCode::kInvalidUsage,
                 "rank {}, GPU {}: the group needs {} blocks at the same time, and the GPU has {} for each of "
                 "the {} ranks that use it: put collectives, sends and receives into groups of their own, or "
-                "let fewer "
-                "ranks use a GPU",
+                "let fewer ranks use a GPU",
                 gpu_.rank(), gpu_.device(), kernel.lanes(), most, ranksOnGpu_);
   kernel.layOut(use);
   if (spare_.empty()) spare_.push_back(newKernel());

@@ -38,8 +38,8 @@ class GpuExecutor {
     std::span<const ChannelLinks> channels;
     int ranks = 1;       // of the communicator
     int ranksOnGpu = 1;  // their blocks have to fit together
-    bool inSlots =
-        false;  // collectives move their data as under Simple, whatever the protocol (Wiring::dataInSlots)
+    // Collectives move their data as under Simple, whatever the protocol (Wiring::dataInSlots).
+    bool inSlots = false;
   };
   GpuExecutor(const gpu::GpuContext& gpu, const Job& job, GpuQueues::ReachOfRank reach);
 
