@@ -20,7 +20,9 @@
 #include "core/error.h"
 #include "runtime/collectives/direct_exchange.h"
 #include "runtime/collectives/transfer.h"
-#include "runtime/transport/local/local_peer_memory.h"
+#include "runtime/transport/local/peer_memory.h"
+#include "runtime/transport/local/read_process.h"
+#include "runtime/transport/local/readable_memory.h"
 #include "runtime/transport/local/shared_memory.h"
 
 namespace xylem::collectives {
@@ -192,11 +194,8 @@ class OtherSide final : public transport::PeerMemory {
 };
 
 bool kernelReads() {
-  const std::uint64_t here = 1;
-  std::uint64_t read = 0;
-  return transport::readProcess(getpid(), reinterpret_cast<std::uintptr_t>(&here),
-                                reinterpret_cast<std::byte*>(&read), sizeof read) &&
-         read == here;
+  const std::byte here{};
+  return transport::ReadableMemory().holds(&here, 1);
 }
 
 // The buffers of both sides. Each side touches its own, so that they lie near it.

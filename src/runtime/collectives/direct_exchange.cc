@@ -50,7 +50,7 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
       tell_(std::move(tell)),
       shared_(shared),
       now_(std::move(now)),
-      readable_(allCanRead(meeting_)),
+      admitsReaders_(allCanRead(meeting_)),
       staged_(choices.piece, choices.mostInAreas()),
       mapped_(choices.streamExchange, shared_),
       reading_(shared_) {
@@ -139,19 +139,19 @@ bool DirectExchange::startBatch(std::span<const DirectWork> works) {
   return true;
 }
 
-// If a buffer could not be mapped, all ranks stage their data until every rank posts that its buffers are
-// mappable again. If not every rank sees all descriptors of this operation, they try to map buffers again now
-// and then instead. Where data may be read, each operation tries to map first, as it has to say where buffers are
-// anyway.
+// If a buffer could not be mapped, nor read, all ranks stage their data until every rank posts that its buffers can be
+// again. If not every rank sees all descriptors of this operation, they try again now and then instead. Where data may be read, each
+// operation tries to map first, as it has to say where buffers are anyway.
 DirectExchange::Way DirectExchange::chooseWay() {
-  adapts_ = adapts_ && !unreadable_;  // there is one way
+  const bool reads = !closed_ && !unreadable_;
+  adapts_ = adapts_ && reads;  // otherwise there is one way
   counts_ = adapts_ && meeting_.rank() == teller_;
   if (alwaysStaged_) return Way::kStaged;
   mayRead_ = suitsRead_ &&
              (adapts_ ? told().reads : choices_.readsBlock(blockBytes(work_), reduces(work_.function)));
   times_ = counts_ && mayHaveTwoWays() && timedWays().times(blockBytes(work_));
   if (times_) begun_ = now_();
-  if (!unmappable_ || (mayRead_ && !unreadable_)) return Way::kMapped;
+  if (!unmappable_ || (mayRead_ && reads)) return Way::kMapped;
   if (!isRooted(work_.function)) return Way::kStaged;
   const std::uint32_t interval = retryInterval(blockBytes(work_));
   bool asks = ++stagedUnasked_ % interval == 0;
@@ -284,24 +284,21 @@ DirectExchange::Outcome DirectExchange::advance() {
 bool DirectExchange::findBuffers() {
   unmappable_ = !mapped_.start(work_, meeting_, reach_);
   if (!unmappable_) return true;
-  if (!mayRead_) return false;
-  unreadable_ = !allPosted(transport::PostedCall::kReadable);
-  if (unreadable_) return false;
+  closed_ = !allPosted(transport::PostedCall::kAdmitsReaders);
+  if (closed_) return false;
+  if (saysReadable()) unreadable_ = !allPosted(transport::PostedCall::kReadable);
+  if (!mayRead_ || unreadable_) return false;
   reading_.start(work_, meeting_);
   way_ = Way::kRead;
   return true;
 }
 
-// Whether all other ranks can map or read the buffers of `work_`, which have been posted.
-bool DirectExchange::othersReach(const transport::Descriptor& mine) {
+// Whether the kernel lets others read the buffers of `work_`.
+bool DirectExchange::areReadable() {
   const auto ranks = static_cast<std::size_t>(meeting_.ranks());
   const int rank = meeting_.rank();
-  const auto reach = [this](const transport::BufferPlace& place, const std::byte* data, std::size_t bytes) {
-    return reach_.isMappable(place) || ownMemory_.holds(data, bytes);
-  };
-  return readable_ &&
-         (!needsInput(work_, rank) || reach(mine.buffers.input, work_.input, inputBytes(work_, ranks))) &&
-         (!needsOutput(work_, rank) || reach(mine.buffers.output, work_.output, outputBytes(work_, ranks)));
+  return (!needsInput(work_, rank) || ownMemory_.holds(work_.input, inputBytes(work_, ranks))) &&
+         (!needsOutput(work_, rank) || ownMemory_.holds(work_.output, outputBytes(work_, ranks)));
 }
 
 // Posts this rank's part. False if its slot is not free yet.
@@ -320,9 +317,11 @@ bool DirectExchange::post() {
   std::uint8_t flags = call_.flags;
   if (!staged) {
     MappedExchange::post(work_, reach_, meeting_.rank(), meeting_.ranks(), descriptor);
-    if (mayRead_ && othersReach(descriptor)) flags |= transport::PostedCall::kReadable;
-  } else if (!alwaysStaged_ && staged_.isFirstStage() && reach_.areMappable(work_)) {
-    flags |= transport::PostedCall::kReachable;
+    if (admitsReaders_) flags |= transport::PostedCall::kAdmitsReaders;
+    if (saysReadable() && areReadable()) flags |= transport::PostedCall::kReadable;
+  } else if (!alwaysStaged_ && staged_.isFirstStage()) {
+    if (reach_.areMappable(work_)) flags |= transport::PostedCall::kReachable;
+    if (unreadable_ && areReadable()) flags |= transport::PostedCall::kReadable;
   }
   if (adapts_ && meeting_.rank() == teller_ && allSee()) {
     hear(timedWays().second(blockBytes(work_)));
@@ -369,8 +368,10 @@ bool DirectExchange::allPosted(std::uint8_t flag) const {
 }
 
 DirectExchange::Outcome DirectExchange::finishStage() {
-  if (!alwaysStaged_ && !isRooted(work_.function) && staged_.isFirstStage())
+  if (!alwaysStaged_ && !isRooted(work_.function) && staged_.isFirstStage()) {
     unmappable_ = !allPosted(transport::PostedCall::kReachable);
+    if (unreadable_) unreadable_ = !allPosted(transport::PostedCall::kReadable);
+  }
   staged_.finish(meeting_);
   meeting_.leave();
   if (staged_.done()) return Outcome::kDone;

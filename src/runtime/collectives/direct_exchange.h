@@ -115,7 +115,9 @@ class DirectExchange {
   bool allSee() const { return way_ != Way::kStaged || !isRooted(work_.function); }
   bool mayHaveTwoWays();
   void noteTime();
-  bool othersReach(const transport::Descriptor& mine);
+  // Whether ranks post if their buffers can be read, which takes a trial the first time.
+  bool saysReadable() const { return mayRead_ || unreadable_; }
+  bool areReadable();
   bool post();
   bool meet();
   void compare(int rank, const transport::PostedCall& theirs) const;
@@ -130,7 +132,7 @@ class DirectExchange {
   const transport::TellChange tell_;
   const SharedWork shared_;
   const Now now_;
-  const bool readable_;  // all other ranks can read this one's memory, if the kernel lets them read any of it
+  const bool admitsReaders_;  // all other ranks can read this one's process
   transport::ReadableMemory ownMemory_;
   std::vector<Other> others_;  // by rank
   // By kind: what this rank has timed between near cores, and between far ones, the second way being read; and what all ranks were
@@ -153,8 +155,9 @@ class DirectExchange {
   bool counts_ = false;  // this rank's TwoWays hears of `work_`
   bool times_ = false;   // and of its time
   bool unmappable_ = false;          // some buffer was, in the last operation for which that mattered
-  bool unreadable_ = false;          // some rank cannot read another one's memory
-  std::uint64_t stagedUnasked_ = 0;  // operations that were staged for that without asking again
+  bool unreadable_ = false;          // likewise: the kernel lets no other process read it
+  bool closed_ = false;              // some rank can never read another one's process
+  std::uint64_t stagedUnasked_ = 0;  // operations that were staged for one of these without asking again
   std::chrono::steady_clock::time_point begun_{};  // `work_`, if times_
   // At data that goes one way; and at little that goes both ways, in descriptors or in staging areas, which take longer to write.
   FirstLook oneWay_{FirstLook::kOneWay}, inlined_{FirstLook::kBothWays}, little_{FirstLook::kBothWays};

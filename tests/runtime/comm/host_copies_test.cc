@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +17,7 @@
 #include "runtime/comm/rank_threads.h"
 #include "runtime/comm/watch/record_reader.h"
 #include "support/sanitizers.h"
+#include "support/secret_memory.h"
 
 namespace xylem::testing {
 namespace {
@@ -105,14 +104,6 @@ const RankRole kAdapt("copies adapt", [](int rank, int ranks, const ncclUniqueId
 
 TEST(HostCopies, OtherWaysAreTriedWhileRanksRun) { runTwo("copies adapt", 120); }
 
-// Memory that the kernel reads for no other process, or null where it has none.
-int* secretMemory(std::size_t bytes) {
-  const FileDescriptor file(static_cast<int>(syscall(SYS_memfd_secret, O_CLOEXEC)));
-  if (!file || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return nullptr;
-  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  return memory == MAP_FAILED ? nullptr : static_cast<int*>(memory);
-}
-
 // Rank 0 has its data there, which would be read otherwise.
 const RankRole kSecret("copies secret", [](int rank, int ranks, const ncclUniqueId& id) {
   setenv("XYLEM_COPY_CHOICES",
@@ -122,7 +113,8 @@ const RankRole kSecret("copies secret", [](int rank, int ranks, const ncclUnique
   if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess) return 1;
   constexpr std::size_t kCount = 8000;
   std::vector<int> plain(3 * kCount);
-  int* const data = rank == 0 ? secretMemory(3 * kCount * sizeof(int)) : plain.data();
+  int* const data =
+      rank == 0 ? reinterpret_cast<int*>(testing::secretMemory(3 * kCount * sizeof(int))) : plain.data();
   if (data == nullptr) return 2;
   for (int turn = 0; turn < 3; ++turn) {
     std::fill_n(data, kCount, rank + 1);
@@ -143,7 +135,7 @@ const RankRole kSecret("copies secret", [](int rank, int ranks, const ncclUnique
 });
 
 TEST(HostCopies, OfMemoryThatCannotBeReadGoThroughSharedMemory) {
-  if (secretMemory(4096) == nullptr) GTEST_SKIP() << "the kernel has no memfd_secret";
+  if (testing::secretMemory(4096) == nullptr) GTEST_SKIP() << "the kernel has no memfd_secret";
   runTwo("copies secret", 60);
 }
 

@@ -8,10 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <thread>
+#include <vector>
 
 #include "core/shareable_memory.h"
 #include "ranks.h"
@@ -292,7 +296,49 @@ TEST(ReadableMemory, IsThatWhichTheKernelReads) {
     EXPECT_TRUE(readable.holds(data + 2 * kPage, kPage));
     EXPECT_TRUE(readable.holds(nullptr, 0));
   }
+  // Parts of what could be read are known, beside each other and over each other, and are not tried again.
+  EXPECT_TRUE(readable.holds(data + 100, 200));
+  EXPECT_TRUE(readable.holds(data + 2 * kPage + 1, kPage - 1));
+  ASSERT_EQ(mprotect(mapped, 3 * kPage, PROT_NONE), 0);
+  EXPECT_TRUE(readable.holds(data + 50, kPage - 50));
+  EXPECT_TRUE(readable.holds(data + 2 * kPage, kPage));
+  EXPECT_FALSE(readable.holds(data + kPage, kPage));
+  // What could not be read is tried again.
+  ASSERT_EQ(mprotect(mapped, 3 * kPage, PROT_READ), 0);
+  EXPECT_TRUE(readable.holds(data + kPage, kPage));
+  ASSERT_EQ(mprotect(mapped, 3 * kPage, PROT_NONE), 0);
+  EXPECT_TRUE(readable.holds(data, 3 * kPage)) << "three stretches that touch are one";
   munmap(mapped, 3 * kPage);
+}
+
+// In any order: what is known is exactly what was tried.
+TEST(ReadableMemory, KnowsWhatWasTriedAndNoMore) {
+  constexpr std::size_t kPage = 4096, kPages = 64;
+  std::mt19937 random(7);
+  for (int round = 0; round < 20; ++round) {
+    void* const mapped = mmap(nullptr, kPages * kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(mapped, MAP_FAILED);
+    auto* const data = static_cast<std::byte*>(mapped);
+    ReadableMemory readable;
+    std::array<bool, kPages> tried{};
+    for (int i = 0; i < 20; ++i) {
+      const std::size_t page = random() % kPages,
+                        pages = 1 + random() % std::min<std::size_t>(4, kPages - page);
+      EXPECT_TRUE(readable.holds(data + page * kPage, pages * kPage));
+      std::fill_n(tried.begin() + static_cast<std::ptrdiff_t>(page), pages, true);
+    }
+    ASSERT_EQ(mprotect(mapped, kPages * kPage, PROT_NONE), 0);
+    for (std::size_t page = 0; page < kPages; ++page)
+      EXPECT_EQ(readable.holds(data + page * kPage, kPage), tried[page]) << page;
+    munmap(mapped, kPages * kPage);
+  }
+}
+
+TEST(ReadableMemory, ForgetsRatherThanKnowMoreThanItCanSearch) {
+  std::vector<std::byte> memory(4000);
+  ReadableMemory readable;
+  for (int round = 0; round < 2; ++round)
+    for (std::size_t at = 0; at < memory.size(); at += 2) EXPECT_TRUE(readable.holds(&memory[at], 1));
 }
 
 TEST(SharedMemory, BothMappingsShowTheSameBytes) {

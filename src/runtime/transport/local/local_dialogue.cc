@@ -7,8 +7,8 @@
 
 #include "core/error.h"
 #include "runtime/sockets/secret.h"
-#include "runtime/transport/local/local_peer_memory.h"
 #include "runtime/transport/local/mailbox.h"
+#include "runtime/transport/local/read_process.h"
 
 namespace xylem::transport {
 

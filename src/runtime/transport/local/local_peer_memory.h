@@ -3,7 +3,6 @@
 // rank maps the peer's ShareableMemory; other memory is copied through the queue, or read through the kernel
 // (process_vm_readv) where that is faster (CopyChoices) and permitted.
 //
-//   admitReaders();                                           // once per process, on both sides
 //   LocalPeerMemory memory(session, {.sameProcess = false, .peerReads = true, .process = pid});
 //   SendEnd end(peer, queue, &memory);
 
@@ -20,15 +19,6 @@
 #include "runtime/transport/session/peer_session.h"
 
 namespace xylem::transport {
-
-// Permits the other ranks of the host to read this process's memory. The Yama security module lets only a
-// process's ancestors do so; this names the launcher as tracer, so that all descendants of the launcher may
-// read. Does nothing where that is not needed.
-void admitReaders() noexcept;
-
-// Reads memory of another process. Returns false, with errno, if the process is gone or reading is not
-// permitted.
-bool readProcess(pid_t process, std::uint64_t address, std::byte* out, std::size_t bytes) noexcept;
 
 class LocalPeerMemory : public PeerMemory {
  public:

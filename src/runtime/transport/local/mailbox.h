@@ -84,15 +84,16 @@ struct BufferPlace {
 struct PostedCall {
   static constexpr std::uint8_t kScaled = 1;     // the operation is a pre-multiplied sum
   static constexpr std::uint8_t kReachable = 2;  // the other ranks can map this rank's buffers
-  static constexpr std::uint8_t kReadable =
-      4;  // the other ranks can read this rank's memory through the kernel
+  static constexpr std::uint8_t kReadable = 4;   // the kernel lets other processes read this rank's buffers
   // The next operation of about this size reads through the kernel: one rank tells all others.
   static constexpr std::uint8_t kReadsNext = 8;
+  static constexpr std::uint8_t kAdmitsReaders =
+      16;  // the kernel lets the other ranks read this rank's process
 
   std::uint64_t count = 0;  // elements, as the caller gave them
   // So that ranks find out if they called different operations.
   std::uint8_t function = 0, type = 0, op = 0;
-  std::uint8_t flags = 0;  // kScaled, kReachable, kReadable, kReadsNext
+  std::uint8_t flags = 0;  // kScaled, kReachable, kReadable, kReadsNext, kAdmitsReaders
   std::int32_t root = 0;
   std::array<std::byte, 8> factor{};  // this rank's factor of a pre-multiplied sum
 

@@ -2,12 +2,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 
-#include "runtime/transport/local/local_peer_memory.h"
+#include "runtime/transport/local/read_process.h"
 
 namespace xylem::transport {
 namespace {
+
+// More stretches would take longer to search than a trial takes, some hundred nanoseconds.
+constexpr std::size_t kMostKnown = 256;
 
 bool canRead(const std::byte* byte) noexcept {
   std::byte here{};
@@ -16,16 +20,26 @@ bool canRead(const std::byte* byte) noexcept {
 
 }  // namespace
 
-bool ReadableMemory::holds(const std::byte* data, std::size_t bytes) noexcept {
+bool ReadableMemory::holds(const std::byte* data, std::size_t bytes) {
   if (bytes == 0) return true;
-  // Multiplied by this, addresses that differ in few bits differ in the highest ones.
-  constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;
-  Stretch& known = read_[reinterpret_cast<std::uintptr_t>(data) * kSpread >> 58];
-  static_assert(std::tuple_size_v<decltype(read_)> == std::size_t{1} << (64 - 58));
-  if (known.data == data && bytes <= known.bytes) return true;
-  if (!canRead(data) || !canRead(data + bytes - 1)) return false;
-  known = {data, bytes};
+  const Stretch asked{data, data + bytes};
+  const auto after = std::ranges::upper_bound(known_, data, {}, &Stretch::begin);
+  if (after != known_.begin() && asked.end <= std::prev(after)->end) return true;
+  if (!canRead(data) || !canRead(asked.end - 1)) return false;
+  add(asked);
   return true;
+}
+
+// Buffers that a program frees and allocates again lie beside each other and over each other: they become one stretch.
+void ReadableMemory::add(Stretch stretch) {
+  if (known_.size() == kMostKnown) known_.clear();
+  const auto first = std::ranges::lower_bound(known_, stretch.begin, {}, &Stretch::end);
+  const auto last = std::ranges::upper_bound(known_, stretch.end, {}, &Stretch::begin);
+  if (first != last) {
+    stretch.begin = std::min(stretch.begin, first->begin);
+    stretch.end = std::max(stretch.end, std::prev(last)->end);
+  }
+  known_.insert(known_.erase(first, last), stretch);
 }
 
 }  // namespace xylem::transport

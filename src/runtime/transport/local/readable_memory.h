@@ -5,22 +5,25 @@
 //   ReadableMemory readable;
 //   if (readable.holds(buffer, bytes)) ...
 
-#include <array>
 #include <cstddef>
+#include <vector>
 
 namespace xylem::transport {
 
 class ReadableMemory {
  public:
-  // Tries to read the first and the last byte as other processes do, unless it has done so before.
-  bool holds(const std::byte* data, std::size_t bytes) noexcept;
+  // Tries to read the first and the last byte as other processes do, unless the bytes lie in what could be read before. Memory that could
+  // not be read is tried again each time. Memory that the program maps later at an address that could be read is taken to be readable.
+  bool holds(const std::byte* data, std::size_t bytes);
 
  private:
   struct Stretch {
-    const std::byte* data = nullptr;
-    std::size_t bytes = 0;
+    const std::byte* begin = nullptr;
+    const std::byte* end = nullptr;
   };
-  std::array<Stretch, 64> read_{};  // each in a place that its address chooses
+  void add(Stretch stretch);
+
+  std::vector<Stretch> known_;  // in the order of their addresses; they neither overlap nor touch
 };
 
 }  // namespace xylem::transport

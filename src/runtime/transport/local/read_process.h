@@ -1,0 +1,22 @@
+#pragma once
+// Reads the memory of another process through the kernel.
+//
+//   admitReaders();                                              // once, in the process that is read
+//   if (!readProcess(process, address, out, bytes)) return errno;
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace xylem::transport {
+
+// Permits the other ranks of the host to read this process's memory. The Yama security module lets only a
+// process's ancestors do so; this names the launcher as tracer, so that all descendants of the launcher may
+// read. Does nothing where that is not needed.
+void admitReaders() noexcept;
+
+// Returns false, with errno, if the process is gone, or if the kernel does not permit it (EPERM) or does not hand out that memory (EFAULT).
+bool readProcess(pid_t process, std::uint64_t address, std::byte* out, std::size_t bytes) noexcept;
+
+}  // namespace xylem::transport
