@@ -4,19 +4,24 @@
 //
 //   keepForEver(std::move(thread_));
 
+#include <atomic>
 #include <memory>
-#include <mutex>
 #include <utility>
-#include <vector>
 
 namespace xylem {
 
+// Takes no lock, which a thread of the parent might have had.
 template <typename Object>
 void keepForEver(std::unique_ptr<Object> object) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& kept = *new std::vector<std::unique_ptr<Object>>;
-  const std::lock_guard lock(mutex);
-  kept.push_back(std::move(object));
+  struct Kept {
+    std::unique_ptr<Object> object;
+    Kept* older;
+  };
+  static constinit std::atomic<Kept*> newest{nullptr};
+  auto kept = std::make_unique<Kept>(Kept{std::move(object), newest.load()});
+  while (!newest.compare_exchange_weak(kept->older, kept.get())) {
+  }
+  static_cast<void>(kept.release());
 }
 
 }  // namespace xylem

@@ -16,6 +16,7 @@
 #include "core/address_space.h"
 #include "core/error.h"
 #include "core/file_descriptor.h"
+#include "core/per_process.h"
 
 namespace xylem {
 namespace {
@@ -128,7 +129,7 @@ void Region::giveBack(std::size_t begin, std::size_t end) {
 }
 
 struct Regions {
-  std::mutex mutex;
+  PerProcess<std::mutex> mutex;
   std::array<std::unique_ptr<Region>, ShareableMemory::kMaxRegions> regions;
   std::atomic<std::uint32_t> count{0};
 };
@@ -163,7 +164,7 @@ std::unique_ptr<Region> makeRegion(std::size_t bytes) {
 void* ShareableMemory::allocate(std::size_t bytes) {
   if (bytes > SIZE_MAX / 4) throw Error(ResultCode::kSystemError, "no memory of {} bytes", bytes);
   Regions& regions = all();
-  const std::lock_guard lock(regions.mutex);
+  const std::lock_guard lock(regions.mutex.get());
   const std::uint32_t count = regions.count.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < count; ++i)
     if (regions.regions[i]->ours())
@@ -179,7 +180,7 @@ bool ShareableMemory::release(void* address) {
   const std::optional<Place> place = find(address, 1);
   if (!place) return false;
   Regions& regions = all();
-  const std::lock_guard lock(regions.mutex);
+  const std::lock_guard lock(regions.mutex.get());
   Region& region = *regions.regions[place->region];
   return !region.ours() || region.release(static_cast<std::byte*>(address));
 }

@@ -1,7 +1,5 @@
 #include "runtime/cuda_api/stream_work.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -11,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/keep_for_ever.h"
+#include "core/per_process.h"
 #include "runtime/device/host_device.h"
 
 namespace xylem::cuda_api {
@@ -20,14 +18,10 @@ namespace {
 // Threads that call the functions of the program, each one at a time.
 class HostThreads {
  public:
-  // Never destroyed: its threads use it until the process ends. A child of fork has none of them, so it gets its own.
+  // Never destroyed: its threads use it until the process ends. A child of fork has none of them.
   static HostThreads& ofThisProcess() {
-    static std::mutex making;
-    static std::unique_ptr<HostThreads>& threads = *new std::unique_ptr<HostThreads>;
-    const std::lock_guard lock(making);
-    if (threads != nullptr && threads->process_ == getpid()) return *threads;
-    keepForEver(std::exchange(threads, std::make_unique<HostThreads>()));
-    return *threads;
+    static PerProcess<HostThreads>& threads = *new PerProcess<HostThreads>;
+    return threads.get();
   }
 
   void call(std::function<void()> function) {
@@ -58,7 +52,6 @@ class HostThreads {
     }
   }
 
-  const pid_t process_ = getpid();
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> waiting_;
@@ -72,8 +65,8 @@ struct Pool {
 };
 // Never destroyed: threads that end with the process still give streams back.
 Pool& pool() {
-  static Pool& streams = *std::make_unique<Pool>().release();
-  return streams;
+  static PerProcess<Pool>& pools = *new PerProcess<Pool>;
+  return pools.get();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "core/per_process.h"
 #include "runtime/device/numa_cores.h"
 #include "runtime/device/waiting.h"
 
@@ -37,13 +38,17 @@ void keepOn(const CoreSet& cores, pthread_t thread) {
 }  // namespace
 
 std::shared_ptr<Helpers> Helpers::of(int device, int threads) {
-  static std::mutex& mutex = *new std::mutex;  // communicators may be destroyed while the program ends
-  static auto& all = *new std::map<int, std::weak_ptr<Helpers>>;
-  const std::lock_guard lock(mutex);
-  std::weak_ptr<Helpers>& known = all[device];
-  std::shared_ptr<Helpers> helpers = known.lock();
-  if (helpers == nullptr || helpers->process_ != getpid())
-    known = helpers = std::make_shared<Helpers>(threads);
+  struct Known {
+    std::mutex mutex;
+    std::map<int, std::weak_ptr<Helpers>> devices;
+  };
+  static PerProcess<Known>& all =
+      *new PerProcess<Known>;  // communicators may be destroyed while the program ends
+  Known& known = all.get();
+  const std::lock_guard lock(known.mutex);
+  std::weak_ptr<Helpers>& ofDevice = known.devices[device];
+  std::shared_ptr<Helpers> helpers = ofDevice.lock();
+  if (helpers == nullptr) ofDevice = helpers = std::make_shared<Helpers>(threads);
   return helpers;
 }
 

@@ -83,21 +83,7 @@ Scheduler::~Scheduler() {
 // In a child of fork, whose mutex_ the forking thread has locked.
 void Scheduler::startAnew() {
   for (const auto& worker : workers_) worker->startAnew();
-  // Tasks that are left belong to the parent, and so does a stream that one of its threads had.
-  const auto isParents = [](Stream& stream) {
-    if (stream.pending() || !stream.tryClaim()) return true;
-    stream.release();
-    return false;
-  };
-  for (auto found = defaults_.begin(); found != defaults_.end();)
-    if (isParents(*found->second)) {
-      std::erase(streams_, found->second.get());
-      keepForEver(std::move(found->second));
-      found = defaults_.erase(found);
-    } else {
-      ++found;
-    }
-  std::erase_if(streams_, [&](Stream* stream) { return isParents(*stream); });
+  for (Stream* stream : streams_) stream->startAnew();
   mutex_.unlock();
 }
 

@@ -13,7 +13,8 @@
 // every few milliseconds, so that enqueueing wakes no thread; without work for a while, it sleeps until it is
 // notified.
 //
-// A child of fork has the streams, but not the threads. Its workers start anew, and what the parent has in its streams is left alone.
+// A child of fork has the streams, but not the threads. Its workers start anew, and its streams are empty: what was in them is the
+// parent's to run, and the child does not wait for it.
 
 #include <atomic>
 #include <chrono>

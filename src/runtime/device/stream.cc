@@ -1,7 +1,9 @@
 #include "runtime/device/stream.h"
 
 #include <exception>
+#include <memory>
 
+#include "core/keep_for_ever.h"
 #include "core/per_thread.h"
 
 namespace xylem::device {
@@ -112,6 +114,20 @@ void Stream::checkStall() noexcept {
     const Error wrapped = errorOf(error);
     finishFront(&wrapped);
   }
+}
+
+// A thread of the parent may have been anywhere in it, so all is written anew and nothing is destroyed.
+void Stream::startAnew() {
+  struct Left {
+    Task* front;
+    Task* incoming;
+  };
+  keepForEver(std::make_unique<Left>(Left{front_, incoming_.load()}));
+  const int device = device_;
+  const std::uint64_t enqueued = this->enqueued();
+  std::construct_at(this, device);
+  enqueued_ = enqueued;  // a thread may wait for this number
+  finished_ = enqueued;
 }
 
 std::optional<Error> Stream::takeError() {

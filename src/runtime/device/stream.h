@@ -49,6 +49,9 @@ class Stream {
   // With the claim, after run() returned kWouldBlock: the first task checks whether it waits in vain.
   void checkStall() noexcept;
 
+  // In a child of fork: the stream is empty, as what its parent enqueued is the parent's to run. No other thread uses it.
+  void startAnew();
+
   // The worker of the stream's device; null until the scheduler has looked it up.
   Worker* worker() const noexcept { return worker_.load(std::memory_order_acquire); }
   void setWorker(Worker* worker) noexcept { worker_.store(worker, std::memory_order_release); }

@@ -48,7 +48,7 @@ std::uint64_t AcceptThread::add(PendingConnections& connections) {
 }
 
 void AcceptThread::remove(std::uint64_t number) {
-  if (!isOurs()) return;  // the parent still watches its sockets with the same epoll
+  if (!thread_.isOurs()) return;  // the parent still watches its sockets with the same epoll
   const std::lock_guard lock(mutex_);
   const auto found = owners_.find(number);
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, found->second->listener(), nullptr);

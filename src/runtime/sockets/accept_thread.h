@@ -25,7 +25,6 @@ class AcceptThread {
  public:
   AcceptThread();
   static std::shared_ptr<AcceptThread> ofThisProcess() { return sharedInProcess<AcceptThread>(); }
-  bool isOurs() const { return thread_.isOurs(); }
 
   // Returns the number that `remove` takes.
   std::uint64_t add(PendingConnections& connections);

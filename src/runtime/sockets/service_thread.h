@@ -5,7 +5,6 @@
 //   class Server {
 //    public:
 //     static std::shared_ptr<Server> ofThisProcess() { return sharedInProcess<Server>(); }
-//     bool isOurs() const { return thread_.isOurs(); }
 //    private:
 //     void serve(int stop);
 //     ServiceThread thread_{"xylem-server", [this](int stop) { serve(stop); }};  // the last member
@@ -19,6 +18,7 @@
 #include <thread>
 
 #include "core/file_descriptor.h"
+#include "core/per_process.h"
 
 namespace xylem::sockets {
 
@@ -43,11 +43,15 @@ class ServiceThread {
 // The one that all its users in this process share. The first one makes it, and it ends with the last.
 template <class Server>
 std::shared_ptr<Server> sharedInProcess() {
-  static std::mutex mutex;
-  static std::weak_ptr<Server> current;
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<Server> server = current.lock();
-  if (!server || !server->isOurs()) current = server = std::make_shared<Server>();
+  struct Shared {
+    std::mutex mutex;
+    std::weak_ptr<Server> current;
+  };
+  static PerProcess<Shared>& all = *new PerProcess<Shared>;
+  Shared& shared = all.get();
+  const std::lock_guard lock(shared.mutex);
+  std::shared_ptr<Server> server = shared.current.lock();
+  if (!server) shared.current = server = std::make_shared<Server>();
   return server;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <thread>
 
 #include "runtime/device/host_device.h"
 #include "runtime/device/scheduler.h"
@@ -82,24 +83,55 @@ TEST_F(ForkedChild, HasWorkersOfItsOwn) {
 }
 
 TEST_F(ForkedChild, LeavesItsParentsTasksAlone) {
-  OwnedStream stream(0);
+  auto stream = std::make_unique<OwnedStream>(0);
   CountingTask task(Progress::kWouldBlock), second(Progress::kWouldBlock);
   Stream& common = Scheduler::instance().defaultStream(0);
-  Scheduler::instance().enqueue(stream.get(), task);
+  Scheduler::instance().enqueue(stream->get(), task);
   Scheduler::instance().enqueue(common, second);
   ASSERT_TRUE(testing::soon([&] { return task.steps > 0 && second.steps > 0; }));
-  EXPECT_EQ(statusOf([&] {
-              const int before = task.steps + second.steps;
-              OwnedStream own(0);
-              const bool runs = workerRuns(own.get()) && workerRuns(Scheduler::instance().defaultStream(0));
-              _exit(runs && task.steps + second.steps == before ? 0 : 1);
-            }),
-            0);
+  EXPECT_EQ(
+      statusOf([&] {
+        const int before = task.steps + second.steps;
+        Scheduler::instance().wait(stream->get());
+        Scheduler::instance().poll(&common);
+        OwnedStream own(0);
+        const bool runs = workerRuns(own.get()) && workerRuns(common) && workerRuns(stream->get());
+        stream.reset();
+        _exit(runs && !Scheduler::instance().waitDevice(0) && task.steps + second.steps == before ? 0 : 1);
+      }),
+      0);
   task.setProgress(Progress::kDone);
   second.setProgress(Progress::kDone);
-  Scheduler::instance().wait(stream.get());
+  Scheduler::instance().wait(stream->get());
   Scheduler::instance().wait(common);
   EXPECT_TRUE(task.done && second.done);
+}
+
+// A thread that the child does not have is inside of it, and would never leave it.
+TEST_F(ForkedChild, UsesAStreamThatAThreadOfItsParentWasRunning) {
+  class HeldTask final : public Task {
+   public:
+    Progress step() override {
+      begun = true;
+      while (!released) std::this_thread::yield();
+      return Progress::kDone;
+    }
+    void finish(const Error*) noexcept override {}
+    std::atomic<bool> begun{false}, released{false};
+  };
+  auto stream = std::make_unique<OwnedStream>(0);
+  HeldTask held;
+  Scheduler::instance().enqueue(stream->get(), held);
+  ASSERT_TRUE(testing::soon([&] { return held.begun.load(); }));
+  EXPECT_EQ(statusOf([&] {
+              Scheduler::instance().wait(stream->get());
+              const bool runs = workerRuns(stream->get());
+              stream.reset();
+              _exit(runs ? 0 : 1);
+            }),
+            0);
+  held.released = true;
+  Scheduler::instance().wait(stream->get());
 }
 
 }  // namespace forked_child

@@ -303,7 +303,7 @@ TEST(ReadableMemory, IsThatWhichTheKernelReads) {
   EXPECT_TRUE(readable.holds(data + 50, kPage - 50));
   EXPECT_TRUE(readable.holds(data + 2 * kPage, kPage));
   EXPECT_FALSE(readable.holds(data + kPage, kPage));
-  // What could not be read is tried again.
+  // Memory that could not be read is tried again.
   ASSERT_EQ(mprotect(mapped, 3 * kPage, PROT_READ), 0);
   EXPECT_TRUE(readable.holds(data + kPage, kPage));
   ASSERT_EQ(mprotect(mapped, 3 * kPage, PROT_NONE), 0);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/per_process.h"
 #include "planner/rules/changes.h"
 #include "planner/rules/version.h"
 #include "planner/topology/detect_files.h"
@@ -54,15 +55,15 @@ Direct directOf(const Settings& settings) {
 }  // namespace
 
 std::uint64_t processNumber() {
-  static pid_t owner = 0;
-  static std::uint64_t number = 0;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  if (owner != getpid()) {
-    sockets::fillRandom(&number, sizeof number);
-    owner = getpid();
-  }
-  return number;
+  struct Number {
+    std::mutex mutex;
+    std::optional<std::uint64_t> value;
+  };
+  static PerProcess<Number>& numbers = *new PerProcess<Number>;
+  Number& number = numbers.get();
+  const std::lock_guard lock(number.mutex);
+  if (!number.value) sockets::fillRandom(&number.value.emplace(), sizeof *number.value);
+  return *number.value;
 }
 
 // A number for the settings by which a rank chooses its proxy ranks; not 0.

@@ -1,7 +1,5 @@
 #include "runtime/comm/join/rank_network.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -11,6 +9,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "core/per_process.h"
 
 namespace xylem::comm {
 namespace {
@@ -27,13 +27,12 @@ class Kept {
   using Clock = std::chrono::steady_clock;
 
  public:
-  // A forked child has one of its own. Never destroyed: communicators may end after static objects.
+  // Never destroyed: communicators may end after static objects.
   static Kept& instance() {
-    static std::mutex making;
-    static Kept* kept = nullptr;
-    const std::lock_guard lock(making);
-    if (kept == nullptr || kept->process_ != getpid()) kept = new Kept;
-    return *kept;
+    static PerProcess<Kept>& kept = *new PerProcess<Kept>;
+    static const int atExit = std::atexit([] { instance().exit(); });
+    static_cast<void>(atExit);
+    return kept.get();
   }
 
   void add(std::unique_ptr<RankNetwork> network) {
@@ -71,10 +70,6 @@ class Kept {
     }
   };
 
-  Kept() {
-    std::atexit([] { instance().exit(); });
-  }
-
   void run() {
     std::unique_lock lock(mutex_);
     while (!networks_.empty()) {
@@ -98,7 +93,6 @@ class Kept {
     return taken;
   }
   void exit() {
-    if (getpid() != process_) return;
     std::thread last;
     {
       const std::lock_guard lock(mutex_);
@@ -110,7 +104,6 @@ class Kept {
     if (!running_) run();  // those for which there was no thread
   }
 
-  const pid_t process_ = getpid();
   std::mutex mutex_;  // guards all that follows; not held while a network ends
   std::condition_variable asks_, settled_;
   std::uint64_t asked_ = 0, looked_ = 0;

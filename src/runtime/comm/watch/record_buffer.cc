@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/file_descriptor.h"
+#include "core/per_process.h"
 
 namespace xylem::comm {
 namespace {
@@ -77,8 +78,9 @@ void empty(RecordRing& ring) {
 }
 
 std::mutex& ringsMutex() {
-  static std::mutex& mutex = *new std::mutex;  // communicators may be destroyed while the program ends
-  return mutex;
+  static PerProcess<std::mutex>& mutex =
+      *new PerProcess<std::mutex>;  // communicators may be destroyed while the program ends
+  return mutex.get();
 }
 
 RecordRing* freeRing(RecordBuffer& buffer) {

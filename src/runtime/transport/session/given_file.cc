@@ -33,7 +33,6 @@ pollfd readable(int fd) { return {fd, POLLIN, 0}; }
 class GivenFile::Giver {
  public:
   static std::shared_ptr<Giver> ofThisProcess() { return sockets::sharedInProcess<Giver>(); }
-  bool isOurs() const { return thread_.isOurs(); }
 
   const LocalName& socket() const { return listener_.name(); }
   std::uint64_t add(Open open) {
@@ -42,7 +41,7 @@ class GivenFile::Giver {
     return numbers_;
   }
   void remove(std::uint64_t number) {
-    if (!isOurs()) return;  // the thread may have had the lock when this child was forked
+    if (!thread_.isOurs()) return;  // the thread may have had the lock when this child was forked
     const std::lock_guard lock(mutex_);
     files_.erase(number);
   }
