@@ -1,12 +1,11 @@
 #pragma once
-// Owns a file descriptor and closes it when it is destroyed; and the size of files that are memory.
+// Owns a file descriptor and closes it when it is destroyed.
 //
 //   FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
 //   if (!socket) throw Error(ResultCode::kSystemError, "cannot open a socket: {}", errnoText(errno));
 
 #include <unistd.h>
 
-#include <cstddef>
 #include <utility>
 
 namespace xylem {
@@ -35,8 +34,5 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
-
-// As ftruncate. A file beyond the limit of the process (ulimit -f) is an error (EFBIG) here, not a signal that ends the process.
-bool resizeFile(int fd, std::size_t bytes) noexcept;
 
 }  // namespace xylem

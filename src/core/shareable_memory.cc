@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "core/file_descriptor.h"
 #include "core/per_process.h"
+#include "core/resize_file.h"
 
 namespace xylem {
 namespace {

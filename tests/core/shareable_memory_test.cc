@@ -16,6 +16,7 @@
 
 #include "core/error.h"
 #include "core/file_descriptor.h"
+#include "core/resize_file.h"
 #include "support/sanitizers.h"
 
 namespace xylem {

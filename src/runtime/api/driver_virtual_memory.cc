@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "core/file_descriptor.h"
+#include "core/resize_file.h"
 #include "runtime/api/driver_boundary.h"
 #include "runtime/api/raw_value.h"
 #include "runtime/cuda_api/allocation_table.h"

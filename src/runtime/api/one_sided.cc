@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/copying.h"
+#include "core/resize_file.h"
 #include "core/shareable_memory.h"
 #include "runtime/comm/join/peer_info.h"
 #include "runtime/cuda_api/cuda_error.h"

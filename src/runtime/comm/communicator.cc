@@ -215,14 +215,22 @@ void Communicator::joinThrough(const Meet& meet, bool split) {
     throw;
   }
   logInitComplete(*log_, this, membership_, fingerprint, joined_->busId(), by, initTimer_);
-  state_.store(CommState::kReady, std::memory_order_release);
+  become(CommState::kReady);
 }
 
 void Communicator::keepFailure(const Error& error) {
   const std::lock_guard lock(failureMutex_);
   // A copy: other threads read the text of theirs while this one ends with the communicator.
   if (!failure_) failure_ = Error(error.code(), "{}", error.what());
-  state_.store(abortFlag_.raised() ? CommState::kAborted : CommState::kFailed, std::memory_order_release);
+  become(abortFlag_.raised() ? CommState::kAborted : CommState::kFailed);
+}
+
+// Another thread may abort it at the same time, which stays so.
+void Communicator::become(CommState next) {
+  CommState now = state_.load(std::memory_order_acquire);
+  while (now != CommState::kAborted &&
+         !state_.compare_exchange_weak(now, next, std::memory_order_acq_rel, std::memory_order_acquire)) {
+  }
 }
 
 void Communicator::requireReady(CommState state, const char* what) {
@@ -297,7 +305,7 @@ void Communicator::finalize() {
   if (const auto broken = failure()) throw *broken;
   device::Scheduler::instance().waitUntil([this] { return joined_->issuer().launches().idle(); });
   if (const auto broken = joined_->issuer().launches().failure()) throw *broken;
-  state_.store(CommState::kFinalized, std::memory_order_release);
+  become(CommState::kFinalized);
 }
 
 void Communicator::revoke() {
@@ -309,12 +317,7 @@ void Communicator::revoke() {
   device::Scheduler::instance().waitUntil([&] { return launches.quiet(); });
   // From now on stopped ranks are no failure: the ranks that meet again leave them out.
   joined_->bootstrap().alsoCheck([](const char*) {});
-  state_.store(CommState::kRevoked, std::memory_order_release);
-}
-
-void Communicator::abort() noexcept {
-  beginAbort();
-  endAbort();
+  become(CommState::kRevoked);
 }
 
 void Communicator::abort(const std::string& reason) noexcept {
@@ -348,7 +351,7 @@ void Communicator::beginAbort(const std::string& reason) noexcept {
     case CommState::kRevoked:
       // End its operations now, as finalize() in another thread may wait for them.
       if (joined_) cancelLaunches();
-      state_.store(CommState::kAborted, std::memory_order_release);
+      become(CommState::kAborted);
       break;
     case CommState::kNew:
     case CommState::kInProgress:
@@ -369,7 +372,7 @@ void Communicator::endAbort() noexcept {
     device::Scheduler::instance().waitUntil([&] { return launches.quiet(); });
     joined_->tellPeers(abortError());  // also those that are still connecting
   }
-  state_.store(CommState::kAborted, std::memory_order_release);
+  become(CommState::kAborted);
 }
 
 std::string Communicator::lateRanks() const {

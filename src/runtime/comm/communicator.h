@@ -130,9 +130,7 @@ class Communicator {
   // with joinPart.
   void revoke();
   // Ends all operations, from any thread, and tells the peers. Launches that stand in a stream behind other
-  // work stay there, and do nothing when their turn comes.
-  void abort() noexcept;
-  // Like abort(), with the reason in the errors of the peers.
+  // work stay there, and do nothing when their turn comes. The errors of the peers give the reason.
   void abort(const std::string& reason) noexcept;
   // abort() in two parts, for several communicators whose operations wait for each other, as kernels of one GPU may.
   // The first part waits for nothing; a communicator that was joined launches nothing after it. The second one waits until
@@ -180,6 +178,7 @@ class Communicator {
   void becomeMember(const Communicator& parent, const std::vector<int>& members);
   static void requireReady(CommState state, const char* what);
   void keepFailure(const Error& error);
+  void become(CommState next);
   Error abortError() const;
   void cancelLaunches() noexcept;
 

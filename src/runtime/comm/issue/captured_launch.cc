@@ -80,7 +80,8 @@ void CapturedLaunch::watchReplays() {
 // A graph may be gone as soon as its last replay has failed, so what that has reported is read once more.
 CapturedLaunch::Seen CapturedLaunch::look() noexcept {
   const bool isOver = isUnused();
-  if (const auto failure = kernel_->failure()) launches_.fail(*failure);
+  if (!launches_.failed())
+    if (const auto failure = kernel_->failure()) launches_.fail(*failure);
   if (isOver) {
     goOn(wait_);
     return Seen::kUnused;

@@ -32,13 +32,15 @@ GpuExecutor::GpuExecutor(const gpu::GpuContext& gpu, const Job& job, GpuQueues::
       memory_(gpu, kKernels) {
   for (std::size_t i = 0; i < kKernels; ++i)
     spare_.push_back(std::make_unique<gpu::KernelLaunch>(gpu_, abort(), ended_, memory_.part(i)));
-  kernel_ = nextKernel();
+  exchangeKernel(nullptr);
 }
 
-std::unique_ptr<gpu::KernelLaunch> GpuExecutor::nextKernel() {
-  std::unique_ptr<gpu::KernelLaunch> kernel = std::move(spare_.back());
-  spare_.pop_back();
-  return kernel;
+std::unique_ptr<gpu::KernelLaunch> GpuExecutor::exchangeKernel(std::unique_ptr<gpu::KernelLaunch> over) {
+  if (over == nullptr) {
+    over = std::move(spare_.back());  // fill() leaves one
+    spare_.pop_back();
+  }
+  return std::exchange(kernel_, std::move(over));
 }
 
 std::unique_ptr<gpu::KernelLaunch> GpuExecutor::newKernel() {
@@ -57,8 +59,8 @@ gpu::QueueEnd GpuExecutor::newEnd(const QueueSide& side, Protocol protocol, bool
 }
 
 template <typename QueueSide>
-std::span<const gpu::QueueEnd> GpuExecutor::endsOf(int channel, std::span<QueueSide* const> sides,
-                                                   Protocol protocol) {
+std::span<const gpu::QueueEnd> GpuExecutor::endsOf(gpu::KernelLaunch& kernel, int channel,
+                                                   std::span<QueueSide* const> sides, Protocol protocol) {
   std::vector<KnownEnds>& known = channelEnds_[static_cast<std::size_t>(channel)];
   auto found = std::find_if(known.begin(), known.end(), [&](const KnownEnds& one) {
     return one.sides == sides.data() && one.protocol == protocol && one.ends.size() == sides.size();
@@ -71,54 +73,56 @@ std::span<const gpu::QueueEnd> GpuExecutor::endsOf(int channel, std::span<QueueS
   if (inSlots_)
     for (QueueSide* const side : sides)
       if (side != nullptr && side->pump() != nullptr)
-        filled_->addPump(*side->pump(), side->peer() == transport::kReducingNetwork);
+        kernel.addPump(*side->pump(), side->peer() == transport::kReducingNetwork);
   return found->ends;
 }
 
 template <typename QueueSide>
-std::span<const gpu::QueueEnd> GpuExecutor::endOf(const QueueSide& side, Protocol protocol) {
-  if (side.pump() != nullptr) filled_->addPump(*side.pump());
+std::span<const gpu::QueueEnd> GpuExecutor::endOf(gpu::KernelLaunch& kernel, const QueueSide& side,
+                                                  Protocol protocol) {
+  if (side.pump() != nullptr) kernel.addPump(*side.pump());
   gpu::QueueEnd& end = messageEnds_[{&side, protocol}];
   if (!end) end = newEnd(side, protocol, side.pump() != nullptr);
   return {&end, 1};
 }
 
-void GpuExecutor::addPrograms(Lanes& lanes, WorkItem& item, ProgramPath& path,
+void GpuExecutor::addPrograms(gpu::KernelLaunch& kernel, Lanes& lanes, WorkItem& item, ProgramPath& path,
                               const CommOperation& operation) {
   std::uint64_t before[2];
-  for (std::size_t i = 0; i < 2; ++i) before[i] = lanes[i] < 0 ? 0 : filled_->worksOf(lanes[i]);
-  item.works = {filled_->works(), path.all().size()};
+  for (std::size_t i = 0; i < 2; ++i) before[i] = lanes[i] < 0 ? 0 : kernel.worksOf(lanes[i]);
+  item.works = {kernel.works(), path.all().size()};
   for (std::size_t i = 0; i < path.all().size(); ++i) {
     const collectives::ProgramWork& program = path.program[i];
-    if (lanes[i] < 0) lanes[i] = filled_->newLane();
-    const std::span<const gpu::QueueEnd> from = endsOf(item.channel, program.from, program.protocol);
-    const std::span<const gpu::QueueEnd> to = endsOf(item.channel, program.to, program.protocol);
+    if (lanes[i] < 0) lanes[i] = kernel.newLane();
+    const std::span<const gpu::QueueEnd> from = endsOf(kernel, item.channel, program.from, program.protocol);
+    const std::span<const gpu::QueueEnd> to = endsOf(kernel, item.channel, program.to, program.protocol);
     const std::size_t other = 1 - i;
     const bool inBuffers = program.shape.count * elementBytes(operation.type) >= kLeastInBuffers;
-    filled_->add(lanes[i],
-                 {.program = program.program.kind,
-                  .shape = program.shape,
-                  .input = program.buffers.input,
-                  .output = program.buffers.output,
-                  .type = operation.type,
-                  .op = operatorOf(operation),
-                  .reduction = program.reduction,
-                  .protocol = inSlots_ ? Protocol::kSimple : program.protocol,
-                  .mostBytes = program.mostBytes,
-                  .from = from,
-                  .to = to,
-                  .scalar = item.scalarAddress,
-                  .label = program.label,
-                  .refers = inBuffers && refers(operation),
-                  .places = inBuffers,
-                  .offers = inBuffers && offers(operation),
-                  .isPumped = inSlots_,
-                  .timed = item.observed},
-                 path.scratchBytes, item.function, before[other] > 0 ? lanes[other] : -1, before[other]);
+    kernel.add(lanes[i],
+               {.program = program.program.kind,
+                .shape = program.shape,
+                .input = program.buffers.input,
+                .output = program.buffers.output,
+                .type = operation.type,
+                .op = operatorOf(operation),
+                .reduction = program.reduction,
+                .protocol = inSlots_ ? Protocol::kSimple : program.protocol,
+                .mostBytes = program.mostBytes,
+                .from = from,
+                .to = to,
+                .scalar = item.scalarAddress,
+                .label = program.label,
+                .refers = inBuffers && refers(operation),
+                .places = inBuffers,
+                .offers = inBuffers && offers(operation),
+                .isPumped = inSlots_,
+                .timed = item.observed},
+               path.scratchBytes, item.function, before[other] > 0 ? lanes[other] : -1, before[other]);
   }
 }
 
-void GpuExecutor::addTransfer(int lane, WorkItem& item, TransferPath& path, const CommOperation& operation) {
+void GpuExecutor::addTransfer(gpu::KernelLaunch& kernel, int lane, WorkItem& item, TransferPath& path,
+                              const CommOperation& operation) {
   if (!path.connect())
     throw Error(ResultCode::kInternalError, "rank {}, GPU {}: the queue of a {} is not connected",
                 gpu_.rank(), gpu_.device(), name(item.function));
@@ -128,31 +132,31 @@ void GpuExecutor::addTransfer(int lane, WorkItem& item, TransferPath& path, cons
                                                            : nullptr;
   const bool inSlots = pump != nullptr;
   std::span<const gpu::QueueEnd> from, to;
-  if (work.from != nullptr) from = endOf(*work.from, work.protocol);
-  if (work.to != nullptr) to = endOf(*work.to, work.protocol);
+  if (work.from != nullptr) from = endOf(kernel, *work.from, work.protocol);
+  if (work.to != nullptr) to = endOf(kernel, *work.to, work.protocol);
   using collectives::ProgramKind;
   collectives::Shape shape;
   shape.count = work.bytes;
   const bool sends = work.to != nullptr;
   // A shorter message fits into its queue, and does not wait for its receiver.
   const bool isLong = sends && work.bytes >= transport::kQueueSteps * to[0].stepBytes;
-  item.works = {filled_->works(), 1};
-  filled_->add(lane,
-               {.program = sends                  ? ProgramKind::kSendMessage
-                           : work.from != nullptr ? ProgramKind::kRecvMessage
-                                                  : ProgramKind::kCopyMessage,
-                .shape = shape,
-                .input = work.input,
-                .output = work.output,
-                .type = DataType::kInt8,
-                .reduction = collectives::copyOf(DataType::kInt8),
-                .protocol = inSlots ? Protocol::kSimple : work.protocol,
-                .from = from,
-                .to = to,
-                .refers = isLong && refers(operation),
-                .isPumped = inSlots,
-                .timed = item.observed},
-               0, item.function);
+  item.works = {kernel.works(), 1};
+  kernel.add(lane,
+             {.program = sends                  ? ProgramKind::kSendMessage
+                         : work.from != nullptr ? ProgramKind::kRecvMessage
+                                                : ProgramKind::kCopyMessage,
+              .shape = shape,
+              .input = work.input,
+              .output = work.output,
+              .type = DataType::kInt8,
+              .reduction = collectives::copyOf(DataType::kInt8),
+              .protocol = inSlots ? Protocol::kSimple : work.protocol,
+              .from = from,
+              .to = to,
+              .refers = isLong && refers(operation),
+              .isPumped = inSlots,
+              .timed = item.observed},
+             0, item.function);
 }
 
 // In round r a rank sends to the rank r places behind it, and receives from the one r places before it: so both ranks of a message have it
@@ -170,7 +174,8 @@ void GpuExecutor::noteMessages(WorkQueue& queue, const TransferPath& path) {
 // Sends and receives that do not fit beside each other take turns, all ranks in the same order of rounds and parts, and sends in other lanes than receives.
 // The first one in that order that is not done is at the front of its lanes on both ranks, so all get done: if both have it in
 // the same group, or the other rank in one that does not wait for others of this group.
-void GpuExecutor::addAllMessages(int most, std::span<const CommOperation> operations) {
+void GpuExecutor::addAllMessages(gpu::KernelLaunch& kernel, int most,
+                                 std::span<const CommOperation> operations) {
   const auto sends = static_cast<int>(sends_.size()), receives = static_cast<int>(receives_.size());
   if (sends + receives == 0) return;
   int sending = sends, receiving = receives;
@@ -181,21 +186,21 @@ void GpuExecutor::addAllMessages(int most, std::span<const CommOperation> operat
     sending = std::max(least, std::min(most * sends / (sends + receives), most - rest));
     receiving = std::max(rest, most - sending);
   }
-  addMessages(sends_, sending, operations);
-  addMessages(receives_, receiving, operations);
+  addMessages(kernel, sends_, sending, operations);
+  addMessages(kernel, receives_, receiving, operations);
 }
 
 // In at most `most` lanes, each with about as many.
-void GpuExecutor::addMessages(std::vector<Messages>& all, int most,
+void GpuExecutor::addMessages(gpu::KernelLaunch& kernel, std::vector<Messages>& all, int most,
                               std::span<const CommOperation> operations) {
   if (all.empty()) return;
   const std::size_t each = (all.size() + static_cast<std::size_t>(most) - 1) / static_cast<std::size_t>(most);
   const std::size_t lanes = (all.size() + each - 1) / each;
-  const int first = filled_->lanes();
-  for (std::size_t i = 0; i < lanes; ++i) filled_->newLane();
+  const int first = kernel.lanes();
+  for (std::size_t i = 0; i < lanes; ++i) kernel.newLane();
   for (std::size_t i = 0; i < all.size(); ++i)
     for (WorkItem& item : all[i].queue->items())
-      addTransfer(first + static_cast<int>(i % lanes), item, std::get<TransferPath>(item.path),
+      addTransfer(kernel, first + static_cast<int>(i % lanes), item, std::get<TransferPath>(item.path),
                   operations[item.place]);
 }
 
@@ -205,7 +210,6 @@ void GpuExecutor::fill(LaunchWork& work, std::span<const CommOperation> operatio
                        gpu::KernelLaunch::Use use) {
   const int most = gpu_.facts().residentBlocks / ranksOnGpu_;
   int programs = 0;  // of an item
-  filled_ = &kernel;
   channels_.clear();
   sends_.clear();
   receives_.clear();
@@ -220,14 +224,15 @@ void GpuExecutor::fill(LaunchWork& work, std::span<const CommOperation> operatio
     for (WorkItem& item : queue->items())
       programs = std::max(programs, static_cast<int>(std::get<ProgramPath>(item.path).all().size()));
   }
-  addAllMessages(most - programs, operations);
+  addAllMessages(kernel, most - programs, operations);
   if (!channels_.empty()) {
     const int left = std::max(1, (most - kernel.lanes()) / programs);
     lanes_.assign(std::min(channels_.size(), static_cast<std::size_t>(left)), {});
   }
   for (std::size_t i = 0; i < channels_.size(); ++i)
     for (WorkItem& item : channels_[i]->items())
-      addPrograms(lanes_[i % lanes_.size()], item, std::get<ProgramPath>(item.path), operations[item.place]);
+      addPrograms(kernel, lanes_[i % lanes_.size()], item, std::get<ProgramPath>(item.path),
+                  operations[item.place]);
   if (kernel.lanes() > most)
     throw Error(ResultCode::kInvalidUsage,
                 "rank {}, GPU {}: the group needs {} blocks at the same time, and the GPU has {} for each of "

@@ -4,9 +4,9 @@
 // an operation. The kernel goes into the program's stream at once; a LaunchTask watches it.
 //
 //   GpuExecutor executor(gpu, {wiring.channels(), ranks, ranksOnTheGpu}, reach);
-//   executor.fill(work, operations, *executor.kernel(), Use::kOnce);        // throws before anything is launched
+//   executor.fill(work, operations, executor.kernel(), Use::kOnce);        // throws before anything is launched
 //   executor.start(operations);
-//   launchTask.take(executor.kernel());     // gets another one for it
+//   launchTask.take(executor.exchangeKernel(launchTask.leaveKernel()));
 //
 // Queues are those of the host, as GpuQueues has them. Over a network the launch's task carries the steps on.
 
@@ -59,11 +59,11 @@ class GpuExecutor {
   std::uint64_t captureOf(std::span<const CommOperation> operations) const;
   // As start(), into the graph: `launch` has the kernel that was filled.
   void capture(CapturedLaunch& launch, std::span<const CommOperation> operations, std::uint64_t capture);
-  // The kernel that start() starts; afterwards it is exchanged for one that is over, or for nextKernel().
-  std::unique_ptr<gpu::KernelLaunch>& kernel() { return kernel_; }
-  // One that fill() has left.
-  std::unique_ptr<gpu::KernelLaunch> nextKernel();
-  // One that takes memory as it needs it, for a graph.
+  // The kernel that start() starts.
+  gpu::KernelLaunch& kernel() { return *kernel_; }
+  // Gives away the kernel that was started. The next one is `over`, or one that was not used yet if that is null.
+  std::unique_ptr<gpu::KernelLaunch> exchangeKernel(std::unique_ptr<gpu::KernelLaunch> over);
+  // Another one, which takes memory as it needs it.
   std::unique_ptr<gpu::KernelLaunch> newKernel();
   // Ends the blocks of all kernels that wait, also those of replays.
   void giveUp() const { __atomic_store_n(abort(), 1u, __ATOMIC_RELEASE); }
@@ -72,9 +72,10 @@ class GpuExecutor {
   std::uint32_t* abort() const { return reinterpret_cast<std::uint32_t*>(abort_.data()); }
   // The ends of a program's queues, which are always the same for it, and the end of a message's queue.
   template <typename QueueSide>
-  std::span<const gpu::QueueEnd> endsOf(int channel, std::span<QueueSide* const> sides, Protocol protocol);
+  std::span<const gpu::QueueEnd> endsOf(gpu::KernelLaunch& kernel, int channel,
+                                        std::span<QueueSide* const> sides, Protocol protocol);
   template <typename QueueSide>
-  std::span<const gpu::QueueEnd> endOf(const QueueSide& side, Protocol protocol);
+  std::span<const gpu::QueueEnd> endOf(gpu::KernelLaunch& kernel, const QueueSide& side, Protocol protocol);
   template <typename QueueSide>
   gpu::QueueEnd newEnd(const QueueSide& side, Protocol protocol, bool inSlots);
   // The lanes of the programs of an operation on a channel; negative: none yet.
@@ -91,10 +92,13 @@ class GpuExecutor {
     }
   };
   void noteMessages(WorkQueue& queue, const TransferPath& path);
-  void addAllMessages(int most, std::span<const CommOperation> operations);
-  void addMessages(std::vector<Messages>& all, int most, std::span<const CommOperation> operations);
-  void addPrograms(Lanes& lanes, WorkItem& item, ProgramPath& path, const CommOperation& operation);
-  void addTransfer(int lane, WorkItem& item, TransferPath& path, const CommOperation& operation);
+  void addAllMessages(gpu::KernelLaunch& kernel, int most, std::span<const CommOperation> operations);
+  void addMessages(gpu::KernelLaunch& kernel, std::vector<Messages>& all, int most,
+                   std::span<const CommOperation> operations);
+  void addPrograms(gpu::KernelLaunch& kernel, Lanes& lanes, WorkItem& item, ProgramPath& path,
+                   const CommOperation& operation);
+  void addTransfer(gpu::KernelLaunch& kernel, int lane, WorkItem& item, TransferPath& path,
+                   const CommOperation& operation);
   // Whether peers may read the operation's buffers where they lie, and write into them, where their queues allow it.
   bool refers(const CommOperation& operation) const {
     return operation.peersReach || !queues_.othersReadBuffers();
@@ -102,8 +106,7 @@ class GpuExecutor {
   bool offers(const CommOperation& operation) const {
     return operation.peersReach || !queues_.othersWriteBuffers();
   }
-  // The launch that fill() fills; its channels and the lanes in which they take turns, and sends and receives; kept for their memory.
-  gpu::KernelLaunch* filled_ = nullptr;
+  // Of the work that fill() has been given: its channels and the lanes in which they take turns, and sends and receives; kept for their memory.
   std::vector<WorkQueue*> channels_;
   std::vector<Lanes> lanes_;
   std::vector<Messages> sends_, receives_;

@@ -88,11 +88,12 @@ void GpuQueues::accept(const transport::SendEnd& side) {
   if (offer.accepted.load(std::memory_order_relaxed) != 0) return;
   try {
     // A rank whose memory this one could not reach is not asked again: to find that out may have taken seconds.
-    gpu::NamedMemory found{nullptr, failed_[side.peer()]};
-    if (found.why.empty()) found = offeredMemory(offer, reach_(side.peer()));
-    if (found.memory == nullptr) failed_[side.peer()] = found.why;
-    end.device = std::move(found.memory);
-    end.why = std::move(found.why);
+    const auto known = unreached_.find(side.peer());
+    if (known == unreached_.end() || known->second.why.empty()) {
+      gpu::NamedMemory found = offeredMemory(offer, reach_(side.peer()));
+      if (!found.why.empty()) unreached_[side.peer()].why = std::move(found.why);
+      end.device = std::move(found.memory);
+    }
   } catch (...) {
     offer.accepted.store(transport::DeviceQueue::kRefused, std::memory_order_release);
     throw;
@@ -119,22 +120,26 @@ void GpuQueues::useMemoryOf(const QueueSide& side) {
       othersWriteBuffers_ = othersWriteBuffers_ || (end.places && !way.isOwn);
   } else {
     end.device = nullptr;
-    if (side.pump() == nullptr) noteUnreached(side.peer(), end.why);
+    if (side.pump() == nullptr) noteUnreached(side.peer());
   }
   endOf(side);
 }
 
-void GpuQueues::noteUnreached(int rank, const std::string& why) {
+void GpuQueues::noteUnreached(int rank) {
   const Reach::By by = reach_(rank).by;
   if (by != Reach::By::kProcess && by != Reach::By::kName) return;
-  if (taken_.contains(rank)) return;
-  std::string& known = unreached_[rank];
-  if (known.empty()) known = why;
+  Unreached& unreached = unreached_[rank];
+  if (unreached.state == Unreached::kAgreesYet) unreached.state = Unreached::kFound;
 }
 
 std::map<int, std::string> GpuQueues::takeUnreached() {
-  for (const auto& [rank, why] : unreached_) taken_.insert(rank);
-  return std::exchange(unreached_, {});
+  std::map<int, std::string> taken;
+  for (auto& [rank, unreached] : unreached_) {
+    if (unreached.state != Unreached::kFound) continue;
+    unreached.state = Unreached::kTaken;
+    taken[rank] = unreached.why;
+  }
+  return taken;
 }
 
 void GpuQueues::offerMemory() {

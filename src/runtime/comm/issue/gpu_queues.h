@@ -56,7 +56,6 @@ class GpuQueues {
     bool places = false;            // the writer reaches the reader's output: gpu::QueueEnd::offer
     // Memory of the reader's GPU. The writer has it, too, as its kernel may end later.
     std::shared_ptr<std::byte> device;
-    std::string why;  // this rank, which writes, does not reach that memory, if it is known
     // Memory of the host, if `device` is null.
     std::unique_ptr<gpu::RegisteredMemory> pinned;
   };
@@ -80,7 +79,7 @@ class GpuQueues {
   void accept(const transport::SendEnd& side);
   template <typename QueueSide>
   void useMemoryOf(const QueueSide& side);
-  void noteUnreached(int rank, const std::string& why);
+  void noteUnreached(int rank);
   bool reaches(int device) const;
   std::uint64_t* newStep();
 
@@ -92,9 +91,12 @@ class GpuQueues {
   std::map<const void*, End> ends_;    // by SendEnd and RecvEnd
   std::set<const transport::Connection*> agreed_;
   bool othersReadBuffers_ = false, othersWriteBuffers_ = false;
-  std::map<int, std::string> failed_;     // ranks, and why this one does not reach their memory
-  std::map<int, std::string> unreached_;  // not taken yet
-  std::set<int> taken_;                   // those that were
+  struct Unreached {
+    std::string
+        why;  // this rank does not reach the other one's memory, if it is known; it does not try again
+    enum { kAgreesYet, kFound, kTaken } state = kAgreesYet;
+  };
+  std::map<int, Unreached> unreached_;  // by rank
   gpu::MemoryName::By namedBy_ = gpu::MemoryName::By::kNothing;
 };
 

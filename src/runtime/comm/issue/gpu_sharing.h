@@ -22,8 +22,8 @@ struct SharedGpus {
   bool reachEachOther = true;
 };
 
-// Warns of the GPUs that turned out not to be reached: their queues stay in memory of the host. Returns false if there are no more than
-// before.
+// Warns of the GPUs that turned out not to be reached: their queues stay in memory of the host. Returns whether there were some of which it
+// had not warned before.
 bool warnOfUnreached(const Logger& log, const gpu::GpuContext& gpu, GpuQueues& queues);
 
 // `gpu`: null if the device is a host device.

@@ -168,7 +168,7 @@ bool Issuer::prepare(std::span<const CommOperation> operations) {
 
 // Not into a graph, which may be complete after this call, and not in the calling thread's own default stream.
 bool Issuer::mayConnectLater(std::span<const CommOperation> operations) {
-  if (!gpu_ || prepare(operations)) return false;
+  if (!gpu_ || staged_ || prepare(operations)) return false;
   return gpu_->captureOf(operations) == 0 &&
          std::ranges::none_of(operations, [](const CommOperation& operation) {
            return operation.gpuStream == gpu::kThreadsOwnStream;
@@ -206,7 +206,6 @@ void Issuer::awaitConnections(std::span<const CommOperation> operations) {
 
 void Issuer::stage(std::span<const CommOperation> operations) {
   unstage();
-  if (!gpu_) return;
   const gpu::EnteredDevice entered(gpu_->gpu());
   const std::uint64_t capture = gpu_->captureOf(operations);
   awaitConnections(operations);
@@ -214,10 +213,10 @@ void Issuer::stage(std::span<const CommOperation> operations) {
   schedule(operations, scheduling(), works_.work());
   // Blocks write down times only for a profiler that wants them. The times of a graph's replays are not read.
   const bool follows = capture == 0 && profiling_ != nullptr && profiling_->profiler->followsChannels();
-  Staged staged{operations.data(), capture, nullptr, tellProfiler(operations, follows)};
+  Staged staged{capture, nullptr, tellProfiler(operations, follows)};
   using Use = gpu::KernelLaunch::Use;
   if (capture == 0) {
-    gpu_->fill(works_.work(), operations, *gpu_->kernel(), Use::kOnce);
+    gpu_->fill(works_.work(), operations, gpu_->kernel(), Use::kOnce);
   } else {
     staged.captured = &unusedCapture();
     gpu_->fill(works_.work(), operations, staged.captured->renew(), Use::kInGraph);
@@ -236,23 +235,22 @@ CapturedLaunch& Issuer::unusedCapture() {
 
 void Issuer::launchOnGpu(std::span<const CommOperation> operations) {
   const gpu::EnteredDevice entered(gpu_->gpu());
-  if (!staged_ || staged_->operations != operations.data()) stage(operations);
+  if (!staged_) stage(operations);
   const Staged staged = std::move(*staged_);
   unstage();
   if (staged.capture != 0) return addToGraph(operations, staged);
-  if (gpu_->kernel()->lanes() == 0) return;
+  if (gpu_->kernel().lanes() == 0) return;
   if (profile_) works_.work().forEachItem([this](WorkItem& item) { profile_->launches(item); });
   try {
     gpu_->start(operations);
   } catch (const Error& error) {
-    gpu_->kernel()->giveUp();  // its blocks may run
+    gpu_->kernel().giveUp();  // its blocks may run
     launches_.fail(error);
     throw;
   }
   LaunchTask& launch = launches_.next();
   launch.take(works_.handedOver());
-  launch.take(gpu_->kernel());
-  if (!gpu_->kernel()) gpu_->kernel() = gpu_->nextKernel();
+  launch.take(gpu_->exchangeKernel(launch.leaveKernel()));
   record(operations, launch);
   launches_.issue(launch, *operations.front().stream);
 }

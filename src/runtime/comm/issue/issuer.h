@@ -79,9 +79,8 @@ class Issuer {
   const LaunchQueue& launches() const { return launches_; }
 
  private:
-  // Work that launchOnGpu() starts.
+  // Work that launchOnGpu() starts, of the operations that it is called with.
   struct Staged {
-    const CommOperation* operations;
     std::uint64_t capture;     // 0: into no graph
     CapturedLaunch* captured;  // null then
     CallEvents events;

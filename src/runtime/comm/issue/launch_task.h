@@ -30,8 +30,10 @@ class LaunchTask final : public device::Task {
   void begin(std::uint64_t number);
   // Takes over this work and leaves its own former one, with its memory.
   void take(std::unique_ptr<LaunchWork>& work) { work_.swap(work); }
-  // On a GPU: watches this kernel, which has been started, and leaves its own former one, if it has one.
-  void take(std::unique_ptr<gpu::KernelLaunch>& kernel) { kernel_.swap(kernel); }
+  // On a GPU: watches this kernel, which has been started.
+  void take(std::unique_ptr<gpu::KernelLaunch> kernel) { kernel_ = std::move(kernel); }
+  // Its former one, which is over, or null.
+  std::unique_ptr<gpu::KernelLaunch> leaveKernel() { return std::move(kernel_); }
   // Checked mode: adds a collective that all ranks compare before its data moves, or while it does if a kernel moves it.
   void compare(const CallSignature& call) {
     collectives_.push_back(call);

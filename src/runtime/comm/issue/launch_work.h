@@ -26,7 +26,8 @@ struct SingleItem {
   Executor* executor = nullptr;
 };
 
-// Items that run one after the other, and their executor.
+// Items that run one after the other, and their executor. All of a queue are parts of collectives on one channel, or of messages over one
+// connection.
 class WorkQueue {
  public:
   void clear() {

@@ -49,15 +49,18 @@ void ReplayWatch::add(CapturedLaunch& launch) {
 
 void ReplayWatch::remove(CapturedLaunch& launch) {
   std::unique_lock lock(mutex_);
-  forget(&launch);
+  forget({&launch});
   looked_.wait(lock, [&] { return std::find(batch_.begin(), batch_.end(), &launch) == batch_.end(); });
 }
 
-void ReplayWatch::forget(const CapturedLaunch* launch) {
-  const auto found = std::find(launches_.begin(), launches_.end(), launch);
-  if (found == launches_.end()) return;
-  if (static_cast<std::size_t>(found - launches_.begin()) < next_) --next_;
-  launches_.erase(found);
+void ReplayWatch::forget(const std::vector<const CapturedLaunch*>& gone) {
+  if (gone.empty()) return;
+  const auto isGone = [&](const CapturedLaunch* launch) {
+    return std::find(gone.begin(), gone.end(), launch) != gone.end();
+  };
+  const auto next = launches_.begin() + static_cast<std::ptrdiff_t>(std::min(next_, launches_.size()));
+  next_ -= static_cast<std::size_t>(std::count_if(launches_.begin(), next, isGone));
+  std::erase_if(launches_, isGone);
 }
 
 void ReplayWatch::loop() {
@@ -93,7 +96,7 @@ bool ReplayWatch::lookAtAll(std::unique_lock<std::mutex>& lock) {
     }
     lock.lock();
     batch_.clear();
-    for (const CapturedLaunch* const launch : unused_) forget(launch);
+    forget(unused_);
     looked_.notify_all();
   }
   return anyWaits;

@@ -31,7 +31,7 @@ class ReplayWatch {
  private:
   void loop();
   bool lookAtAll(std::unique_lock<std::mutex>& lock);
-  void forget(const CapturedLaunch* launch);
+  void forget(const std::vector<const CapturedLaunch*>& gone);
 
   std::mutex mutex_;
   std::condition_variable changed_;  // isOver_, or launches_ was empty

@@ -36,7 +36,8 @@ struct PeerInfo {
   // Ranks of a host with the same number send through each other's network devices (PXN); 0: not this one.
   std::int64_t usesProxies = 0;
   std::uint64_t reduces = 0;  // by its network: a reductionBit() each, and kGatherBit, kScatterBit
-  // The cores that its control groups leave it, in thousandths, and the number of the group that limits them; 0: there is no limit.
+  // The cores that its control groups leave it, in thousandths, and the number of the group that limits them, of which 32 bits are
+  // enough to tell those of a host apart; 0: there is no limit, or the number is not known.
   std::uint32_t quota = 0, quotaGroup = 0;
   device::CoreSet cores;  // on which this rank may run
 };

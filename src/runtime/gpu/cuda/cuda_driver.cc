@@ -135,8 +135,7 @@ Status openContext(int number, Device& found) {
   CUdevice handle = 0;
   if (const Status status = cuda.cuDeviceGet(&handle, number)) return status;
   if (const Status status = cuda.cuDevicePrimaryCtxRetain(&found.context, handle)) return status;
-  if (cuda.cuCtxGetId(found.context, &found.id) != CUDA_SUCCESS) found.id = 0;
-  return kDone;
+  return cuda.cuCtxGetId(found.context, &found.id);
 }
 Status loadKernel(Device& found) {
   if (found.kernel != nullptr) return kDone;

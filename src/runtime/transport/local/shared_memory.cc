@@ -11,6 +11,7 @@
 
 #include "core/address_space.h"
 #include "core/error.h"
+#include "core/resize_file.h"
 
 namespace xylem::transport {
 namespace {

@@ -1,6 +1,7 @@
-#include "core/file_descriptor.h"
+#include "core/resize_file.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 
