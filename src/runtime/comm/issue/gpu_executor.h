@@ -106,7 +106,7 @@ class GpuExecutor {
   bool offers(const CommOperation& operation) const {
     return operation.peersReach || !queues_.othersWriteBuffers();
   }
-  // Of the work that fill() has been given: its channels and the lanes in which they take turns, and sends and receives; kept for their memory.
+  // The work that fill() has been given: its channels and the lanes in which they take turns, and sends and receives; kept for their memory.
   std::vector<WorkQueue*> channels_;
   std::vector<Lanes> lanes_;
   std::vector<Messages> sends_, receives_;
