@@ -13,6 +13,7 @@ namespace xylem {
 // Takes no lock, which a thread of the parent might have had.
 template <typename Object>
 void keepForEver(std::unique_ptr<Object> object) {
+  if (object == nullptr) return;
   struct Kept {
     std::unique_ptr<Object> object;
     Kept* older;

@@ -4,7 +4,7 @@
 //
 //   struct Pool { std::mutex mutex; std::vector<int> free; };
 //   Pool& pool() {
-//     static PerProcess<Pool>& pools = *new PerProcess<Pool>;
+//     static constinit PerProcess<Pool> pools;      // no other thread can be making it when a process is forked
 //     return pools.get();
 //   }
 
@@ -21,30 +21,38 @@ class StartedAnew {
   StartedAnew& operator=(const StartedAnew&) = delete;
 
  protected:
-  // It has to live as long as the process.
-  StartedAnew();
+  constexpr StartedAnew() = default;
   ~StartedAnew() = default;
+  // From now on each child of fork calls startAnew(). The object lives as long as the process.
+  void enlist();
 
  private:
-  // Called in each child of fork, where there is only the thread that forked.
+  friend struct EveryStartedAnew;
   virtual void startAnew() = 0;
-  static void startAllAnew();
-
-  StartedAnew* next_ = nullptr;
 };
 
-// Making a State is quick and takes no lock.
+// The first get() makes the state, and in a child of fork the first one there. It is never destroyed: threads use it until the process ends.
 template <typename State>
 class PerProcess final : StartedAnew {
  public:
-  State& get() const { return *state_.load(std::memory_order_acquire); }
-
- private:
-  void startAnew() override {
-    keepForEver(std::unique_ptr<State>(state_.exchange(std::make_unique<State>().release())));
+  constexpr PerProcess() = default;
+  State& get() {
+    State* const known = state_.load(std::memory_order_acquire);
+    return known != nullptr ? *known : make();
   }
 
-  std::atomic<State*> state_{std::make_unique<State>().release()};
+ private:
+  // If several threads make one, the first one counts.
+  State& make() {
+    auto made = std::make_unique<State>();
+    enlist();
+    State* known = nullptr;
+    if (!state_.compare_exchange_strong(known, made.get())) return *known;
+    return *made.release();
+  }
+  void startAnew() override { keepForEver(std::unique_ptr<State>(state_.exchange(nullptr))); }
+
+  std::atomic<State*> state_{nullptr};
 };
 
 }  // namespace xylem

@@ -19,7 +19,7 @@ struct Counter {
 };
 
 PerProcess<Counter>& counters() {
-  static PerProcess<Counter>& all = *new PerProcess<Counter>;
+  static constinit PerProcess<Counter> all;
   return all;
 }
 

@@ -151,8 +151,8 @@ class HostBench::Rank {
   // Ends the other rank's wait for this one.
   void abort() noexcept {
     for (const auto& comm : within_)
-      if (comm) comm->abort();
-    if (net_) net_->abort();
+      if (comm) comm->abort("(its other rank has failed)");
+    if (net_) net_->abort("(its other rank has failed)");
   }
 
  private:

@@ -20,7 +20,7 @@ class HostThreads {
  public:
   // Never destroyed: its threads use it until the process ends. A child of fork has none of them.
   static HostThreads& ofThisProcess() {
-    static PerProcess<HostThreads>& threads = *new PerProcess<HostThreads>;
+    static constinit PerProcess<HostThreads> threads;
     return threads.get();
   }
 
@@ -65,7 +65,7 @@ struct Pool {
 };
 // Never destroyed: threads that end with the process still give streams back.
 Pool& pool() {
-  static PerProcess<Pool>& pools = *new PerProcess<Pool>;
+  static constinit PerProcess<Pool> pools;
   return pools.get();
 }
 

@@ -42,8 +42,7 @@ std::shared_ptr<Helpers> Helpers::of(int device, int threads) {
     std::mutex mutex;
     std::map<int, std::weak_ptr<Helpers>> devices;
   };
-  static PerProcess<Known>& all =
-      *new PerProcess<Known>;  // communicators may be destroyed while the program ends
+  static constinit PerProcess<Known> all;  // communicators may be destroyed while the program ends
   Known& known = all.get();
   const std::lock_guard lock(known.mutex);
   std::weak_ptr<Helpers>& ofDevice = known.devices[device];

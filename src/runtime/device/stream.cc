@@ -87,8 +87,12 @@ Progress Stream::run() noexcept {
       fetch();
       if (front_ == nullptr) return Progress::kDone;
     }
+    Task* const task = front_;
     try {
-      switch (front_->step()) {
+      const Progress progress = task->step();
+      if (front_ != task)
+        return Progress::kDone;  // it has forked: this is the child, where the stream is empty
+      switch (progress) {
         case Progress::kDone:
           finishFront(nullptr);
           outcome = Progress::kAdvanced;

@@ -47,7 +47,7 @@ std::shared_ptr<Server> sharedInProcess() {
     std::mutex mutex;
     std::weak_ptr<Server> current;
   };
-  static PerProcess<Shared>& all = *new PerProcess<Shared>;
+  static constinit PerProcess<Shared> all;
   Shared& shared = all.get();
   const std::lock_guard lock(shared.mutex);
   std::shared_ptr<Server> server = shared.current.lock();

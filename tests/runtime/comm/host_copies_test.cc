@@ -104,17 +104,18 @@ const RankRole kAdapt("copies adapt", [](int rank, int ranks, const ncclUniqueId
 
 TEST(HostCopies, OtherWaysAreTriedWhileRanksRun) { runTwo("copies adapt", 120); }
 
-// Rank 0 has its data there, which would be read otherwise.
+constexpr std::size_t kSecretBytes = 96000;
+
+// Rank 0 has its data in memory that the kernel reads for no other process, and which would be read otherwise.
 const RankRole kSecret("copies secret", [](int rank, int ranks, const ncclUniqueId& id) {
   setenv("XYLEM_COPY_CHOICES",
          "read_up_to=1000000,block_read_up_to=1000000,reduce_read_up_to=1000000,staged=64", 1);
   cudaSetDevice(rank);
   ncclComm_t comm = nullptr;
   if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess) return 1;
-  constexpr std::size_t kCount = 8000;
+  constexpr std::size_t kCount = kSecretBytes / sizeof(int) / 3;
   std::vector<int> plain(3 * kCount);
-  int* const data =
-      rank == 0 ? reinterpret_cast<int*>(testing::secretMemory(3 * kCount * sizeof(int))) : plain.data();
+  int* const data = rank == 0 ? reinterpret_cast<int*>(testing::secretMemory(kSecretBytes)) : plain.data();
   if (data == nullptr) return 2;
   for (int turn = 0; turn < 3; ++turn) {
     std::fill_n(data, kCount, rank + 1);
@@ -135,7 +136,7 @@ const RankRole kSecret("copies secret", [](int rank, int ranks, const ncclUnique
 });
 
 TEST(HostCopies, OfMemoryThatCannotBeReadGoThroughSharedMemory) {
-  if (testing::secretMemory(4096) == nullptr) GTEST_SKIP() << "the kernel has no memfd_secret";
+  if (testing::secretMemory(kSecretBytes) == nullptr) GTEST_SKIP() << "the kernel has no memfd_secret";
   runTwo("copies secret", 60);
 }
 

@@ -129,13 +129,13 @@ void GpuQueues::noteUnreached(int rank) {
   const Reach::By by = reach_(rank).by;
   if (by != Reach::By::kProcess && by != Reach::By::kName) return;
   Unreached& unreached = unreached_[rank];
-  if (unreached.state == Unreached::kAgreesYet) unreached.state = Unreached::kFound;
+  if (unreached.state == Unreached::kNotNoted) unreached.state = Unreached::kNoted;
 }
 
 std::map<int, std::string> GpuQueues::takeUnreached() {
   std::map<int, std::string> taken;
   for (auto& [rank, unreached] : unreached_) {
-    if (unreached.state != Unreached::kFound) continue;
+    if (unreached.state != Unreached::kNoted) continue;
     unreached.state = Unreached::kTaken;
     taken[rank] = unreached.why;
   }

@@ -92,9 +92,8 @@ class GpuQueues {
   std::set<const transport::Connection*> agreed_;
   bool othersReadBuffers_ = false, othersWriteBuffers_ = false;
   struct Unreached {
-    std::string
-        why;  // this rank does not reach the other one's memory, if it is known; it does not try again
-    enum { kAgreesYet, kFound, kTaken } state = kAgreesYet;
+    std::string why;  // this rank does not reach the other one's memory, if that is so. It does not try again
+    enum { kNotNoted, kNoted, kTaken } state = kNotNoted;
   };
   std::map<int, Unreached> unreached_;  // by rank
   gpu::MemoryName::By namedBy_ = gpu::MemoryName::By::kNothing;

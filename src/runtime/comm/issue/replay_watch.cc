@@ -49,11 +49,12 @@ void ReplayWatch::add(CapturedLaunch& launch) {
 
 void ReplayWatch::remove(CapturedLaunch& launch) {
   std::unique_lock lock(mutex_);
-  forget({&launch});
+  const CapturedLaunch* const gone[] = {&launch};
+  forget(gone);
   looked_.wait(lock, [&] { return std::find(batch_.begin(), batch_.end(), &launch) == batch_.end(); });
 }
 
-void ReplayWatch::forget(const std::vector<const CapturedLaunch*>& gone) {
+void ReplayWatch::forget(std::span<const CapturedLaunch* const> gone) {
   if (gone.empty()) return;
   const auto isGone = [&](const CapturedLaunch* launch) {
     return std::find(gone.begin(), gone.end(), launch) != gone.end();

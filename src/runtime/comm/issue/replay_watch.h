@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -31,7 +32,7 @@ class ReplayWatch {
  private:
   void loop();
   bool lookAtAll(std::unique_lock<std::mutex>& lock);
-  void forget(const std::vector<const CapturedLaunch*>& gone);
+  void forget(std::span<const CapturedLaunch* const> gone);
 
   std::mutex mutex_;
   std::condition_variable changed_;  // isOver_, or launches_ was empty

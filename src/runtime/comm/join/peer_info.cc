@@ -59,7 +59,7 @@ std::uint64_t processNumber() {
     std::mutex mutex;
     std::optional<std::uint64_t> value;
   };
-  static PerProcess<Number>& numbers = *new PerProcess<Number>;
+  static constinit PerProcess<Number> numbers;
   Number& number = numbers.get();
   const std::lock_guard lock(number.mutex);
   if (!number.value) sockets::fillRandom(&number.value.emplace(), sizeof *number.value);

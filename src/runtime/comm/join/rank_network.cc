@@ -29,7 +29,7 @@ class Kept {
  public:
   // Never destroyed: communicators may end after static objects.
   static Kept& instance() {
-    static PerProcess<Kept>& kept = *new PerProcess<Kept>;
+    static constinit PerProcess<Kept> kept;
     static const int atExit = std::atexit([] { instance().exit(); });
     static_cast<void>(atExit);
     return kept.get();

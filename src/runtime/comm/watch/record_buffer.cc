@@ -79,8 +79,7 @@ void empty(RecordRing& ring) {
 }
 
 std::mutex& ringsMutex() {
-  static PerProcess<std::mutex>& mutex =
-      *new PerProcess<std::mutex>;  // communicators may be destroyed while the program ends
+  static constinit PerProcess<std::mutex> mutex;  // communicators may be destroyed while the program ends
   return mutex.get();
 }
 

@@ -134,8 +134,14 @@ Status openContext(int number, Device& found) {
   if (found.context != nullptr) return kDone;
   CUdevice handle = 0;
   if (const Status status = cuda.cuDeviceGet(&handle, number)) return status;
-  if (const Status status = cuda.cuDevicePrimaryCtxRetain(&found.context, handle)) return status;
-  return cuda.cuCtxGetId(found.context, &found.id);
+  CUcontext context = nullptr;
+  if (const Status status = cuda.cuDevicePrimaryCtxRetain(&context, handle)) return status;
+  if (const Status status = cuda.cuCtxGetId(context, &found.id)) {
+    cuda.cuDevicePrimaryCtxRelease(handle);
+    return status;
+  }
+  found.context = context;
+  return kDone;
 }
 Status loadKernel(Device& found) {
   if (found.kernel != nullptr) return kDone;

@@ -10,8 +10,10 @@
 namespace xylem::transport {
 namespace {
 
-// More stretches would take longer to search than a trial takes, some hundred nanoseconds.
+// With more stretches, all are tried again.
 constexpr std::size_t kMostKnown = 256;
+// A trial takes some hundred nanoseconds, and to copy as much as this a hundred microseconds.
+constexpr std::size_t kAlwaysTried = std::size_t{1} << 20;
 
 bool canRead(const std::byte* byte) noexcept {
   std::byte here{};
@@ -24,15 +26,15 @@ bool ReadableMemory::holds(const std::byte* data, std::size_t bytes) {
   if (bytes == 0) return true;
   const Stretch asked{data, data + bytes};
   const auto after = std::ranges::upper_bound(known_, data, {}, &Stretch::begin);
-  if (after != known_.begin() && asked.end <= std::prev(after)->end) return true;
+  const bool known = after != known_.begin() && asked.end <= std::prev(after)->end;
+  if (known && bytes < kAlwaysTried) return true;
   if (!canRead(data) || !canRead(asked.end - 1)) return false;
-  add(asked);
+  if (!known) add(asked);
   return true;
 }
 
 // Buffers that a program frees and allocates again lie beside each other and over each other: they become one stretch.
 void ReadableMemory::add(Stretch stretch) {
-  if (known_.size() == kMostKnown) known_.clear();
   const auto first = std::ranges::lower_bound(known_, stretch.begin, {}, &Stretch::end);
   const auto last = std::ranges::upper_bound(known_, stretch.end, {}, &Stretch::begin);
   if (first != last) {
@@ -40,6 +42,7 @@ void ReadableMemory::add(Stretch stretch) {
     stretch.end = std::max(stretch.end, std::prev(last)->end);
   }
   known_.insert(known_.erase(first, last), stretch);
+  if (known_.size() > kMostKnown) known_ = {stretch};
 }
 
 }  // namespace xylem::transport

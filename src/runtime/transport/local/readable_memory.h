@@ -12,8 +12,8 @@ namespace xylem::transport {
 
 class ReadableMemory {
  public:
-  // Tries to read the first and the last byte as other processes do, unless the bytes lie in what could be read before. Memory that could
-  // not be read is tried again each time. Memory that the program maps later at an address that could be read is taken to be readable.
+  // Tries to read the first and the last byte as other processes do, unless the bytes are few and lie in what could be read before. Memory
+  // that could not be read is tried again each time. Little memory that the program maps later where it could be read is taken to be readable.
   bool holds(const std::byte* data, std::size_t bytes);
 
  private:
