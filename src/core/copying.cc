@@ -5,7 +5,7 @@
 #include <cstring>
 
 #if defined(__SSE2__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define XYLEM_COPIES_BY_STRINGS 1  // sanitizers do not see what assembler code reads and writes
@@ -50,14 +50,45 @@ void copyByString(std::byte* out, const std::byte* in, std::size_t bytes) {
 }
 #endif
 
+#if defined(__SSE2__)
+constexpr std::size_t kVectorBlock = 2 * kCacheLine;
+
+// Copies whole blocks of two lines, and returns their bytes. Each is loaded before it is stored, so that many lines are on their way at once.
+[[gnu::target("avx")]] std::size_t copyBlocks(std::byte* out, const std::byte* in, std::size_t bytes) {
+  std::size_t done = 0;
+  for (; done + kVectorBlock <= bytes; done += kVectorBlock) {
+    const auto* from = reinterpret_cast<const __m256i*>(in + done);
+    auto* to = reinterpret_cast<__m256i*>(out + done);
+    const __m256i a = _mm256_loadu_si256(from), b = _mm256_loadu_si256(from + 1);
+    const __m256i c = _mm256_loadu_si256(from + 2), d = _mm256_loadu_si256(from + 3);
+    _mm256_storeu_si256(to, a);
+    _mm256_storeu_si256(to + 1, b);
+    _mm256_storeu_si256(to + 2, c);
+    _mm256_storeu_si256(to + 3, d);
+  }
+  return done;
+}
+#endif
+
+void copyByVectors(std::byte* out, const std::byte* in, std::size_t bytes) {
+  std::size_t done = 0;
+#if defined(__SSE2__)
+  static const bool hasAvx = __builtin_cpu_supports("avx") != 0;
+  if (hasAvx) done = copyBlocks(out, in, bytes);
+#endif
+  copyBytes(out + done, in + done, bytes - done);
+}
+
 }  // namespace
 
 void copyBytes(std::byte* out, const std::byte* in, std::size_t bytes) {
   if (bytes != 0) std::memmove(out, in, bytes);
 }
 
-// The C library's copy has vectors write the first and the last bytes, and all of less than 2 KiB: these stores wait for their lines.
-void copyMuchToCore(std::byte* out, const std::byte* in, std::size_t bytes) {
+// The C library's copy has vectors write the first and the last bytes, and all of less than 2 KiB: these stores wait for their lines. String
+// instructions write whole lines without fetching them first.
+void copyMuchToCore(std::byte* out, const std::byte* in, std::size_t bytes, Handover handover) {
+  if (handover == Handover::kMemory && bytes >= kLeastHandedOver) return copyBytesStreaming(out, in, bytes);
 #if defined(XYLEM_COPIES_BY_STRINGS)
   constexpr std::size_t kLeast = std::size_t{1} << 10;
   if (bytes >= kLeast && copiesByStrings()) return copyByString(out, in, bytes);
@@ -65,10 +96,13 @@ void copyMuchToCore(std::byte* out, const std::byte* in, std::size_t bytes) {
   copyBytes(out, in, bytes);
 }
 
-// A core that reads by vectors has all lines of a few KiB on their way at once.
-void copyMuchFromCore(std::byte* out, const std::byte* in, std::size_t bytes) {
+// String instructions fetch lines out of another core's cache faster than vectors do, but leave them where that core waits for them when it
+// writes them again. A core that reads by vectors has all lines of a few KiB on their way at once.
+void copyMuchFromCore(std::byte* out, const std::byte* in, std::size_t bytes, Handover handover) {
   constexpr std::size_t kMost = std::size_t{8} << 10;
-  if (bytes > kMost) return copyBytes(out, in, bytes);
+  if (handover == Handover::kMemory && bytes >= kLeastHandedOver) return copyByVectors(out, in, bytes);
+  if (bytes > kMost)
+    return handover == Handover::kNearCache ? copyByVectors(out, in, bytes) : copyBytes(out, in, bytes);
   for (std::size_t at = 0; at < bytes; at += kByVectors)
     copyBytes(out + at, in + at, std::min(kByVectors, bytes - at));
 }

@@ -42,18 +42,27 @@ inline void copyTwoWords(std::byte* out, const std::byte* in, std::size_t bytes)
   std::memcpy(out, &first, sizeof first);
   std::memcpy(out + bytes - sizeof last, &last, sizeof last);
 }
-// Copies to memory whose lines are in the cache of another core, which reads them next: with string instructions, where the
-// processor has fast ones. They write whole lines without fetching them first.
-void copyMuchToCore(std::byte* out, const std::byte* in, std::size_t bytes);
-inline void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes) {
+// Where data is between the core that copies it into memory which both cores share, and the one that copies it out. Both copy accordingly;
+// if they do not agree, it only takes longer.
+enum class Handover {
+  kNearCache,  // in a cache that both cores have
+  kFarCache,   // in a cache of the first core, from which the second one fetches it
+  kMemory,     // in memory: the first core writes it past its caches
+};
+// Less goes through the caches, whatever the handover: to write it past them takes as long as several lines from another core.
+constexpr std::size_t kLeastHandedOver = std::size_t{1} << 10;
+
+// Copies to memory that another core reads next, and has read before: its lines may be in the caches of that core.
+void copyMuchToCore(std::byte* out, const std::byte* in, std::size_t bytes, Handover handover);
+inline void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes, Handover handover) {
   if (bytes >= 8 && bytes <= 16) return copyTwoWords(out, in, bytes);
-  copyMuchToCore(out, in, bytes);
+  copyMuchToCore(out, in, bytes, handover);
 }
-// Copies from memory whose lines are in the cache of another core, which has just written them.
-void copyMuchFromCore(std::byte* out, const std::byte* in, std::size_t bytes);
-inline void copyFromCore(std::byte* out, const std::byte* in, std::size_t bytes) {
+// Copies from memory that another core has just written.
+void copyMuchFromCore(std::byte* out, const std::byte* in, std::size_t bytes, Handover handover);
+inline void copyFromCore(std::byte* out, const std::byte* in, std::size_t bytes, Handover handover) {
   if (bytes >= 8 && bytes <= 16) return copyTwoWords(out, in, bytes);
-  copyMuchFromCore(out, in, bytes);
+  copyMuchFromCore(out, in, bytes, handover);
 }
 // Writes past the caches where the processor can: the memory need not be read first, and the caches keep what
 // they hold. Once the function has returned, the data is ordered like other stores.

@@ -53,10 +53,23 @@ TEST_P(Copies, AreExactWhenLarge) {
 
 TEST_P(Copies, OfNothingTouchNothing) { GetParam().copy(nullptr, nullptr, 0); }
 
+template <Handover kHandover>
+void toCore(std::byte* out, const std::byte* in, std::size_t bytes) {
+  copyToCore(out, in, bytes, kHandover);
+}
+template <Handover kHandover>
+void fromCore(std::byte* out, const std::byte* in, std::size_t bytes) {
+  copyFromCore(out, in, bytes, kHandover);
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, Copies,
-                         ::testing::Values(Kind{"cached", &copyBytes}, Kind{"toCore", &copyToCore},
-                                           Kind{"fromCore", &copyFromCore},
-                                           Kind{"streaming", &copyBytesStreaming}),
+                         ::testing::Values(Kind{"cached", &copyBytes}, Kind{"streaming", &copyBytesStreaming},
+                                           Kind{"toNearCore", &toCore<Handover::kNearCache>},
+                                           Kind{"toFarCore", &toCore<Handover::kFarCache>},
+                                           Kind{"toMemory", &toCore<Handover::kMemory>},
+                                           Kind{"fromNearCore", &fromCore<Handover::kNearCache>},
+                                           Kind{"fromFarCore", &fromCore<Handover::kFarCache>},
+                                           Kind{"fromMemory", &fromCore<Handover::kMemory>}),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

@@ -183,6 +183,8 @@ class OtherSide final : public transport::PeerMemory {
   }
   std::size_t streamsFrom() const override { return choices_.streamMessage; }
   bool peerReads() const override { return reach_ == Reach::kThroughKernel; }
+  Handover handoverFrom() const override { return choices_.handover(choices_.far != 0); }
+  Handover handoverTo(std::uint32_t) const override { return handoverFrom(); }
   void read(const transport::StepNote& note, std::byte* out) override {
     if (!transport::readProcess(getpid(), note.address, out, note.bytes))
       throw Error(ResultCode::kSystemError, "cannot read memory through the kernel: {}", errnoText(errno));
@@ -310,6 +312,7 @@ class Calibrator {
   // If time runs out, what was chosen until then holds.
   void run(Calibration& found) {
     const SideBuffers buffers(sides_, effort_.large ? kStreamedMessages.back() : kJoiningMessages.back());
+    chooseDistance(buffers, found);
     chooseCycle(buffers, found);
     if (kernelReads()) {
       chooseReads(buffers, found);
@@ -394,8 +397,64 @@ class Calibrator {
     });
   }
 
+  // The time of a line that the other side has just written, with that of reading the clock.
+  std::chrono::nanoseconds timeLine() {
+    constexpr std::uint32_t kTimes = 33;
+    struct alignas(4096) Page {
+      std::atomic<std::uint32_t> value{0};
+    };
+    Page beat, written, read;
+    std::array<std::chrono::nanoseconds, kTimes> times{};
+    sides_.time([&](int side) {
+      transport::BeatProbe probe;
+      for (std::uint32_t i = 1; i <= kTimes; ++i) {
+        const auto isAt = [i](const Page& page) {
+          return [&page, i] { return page.value.load(std::memory_order_acquire) >= i; };
+        };
+        if (side == 1) {
+          beat.value.store(i, std::memory_order_release);
+          written.value.store(i, std::memory_order_release);
+          sides_.goOn(isAt(read));
+          continue;
+        }
+        sides_.goOn(isAt(written));
+        if (const auto time = probe.load(beat.value)) times[i - 1] = *time;
+        read.value.store(i, std::memory_order_release);
+      }
+    });
+    std::ranges::nth_element(times, times.begin() + kTimes / 2);
+    return times[kTimes / 2];
+  }
+
+  // Whether the cores are far from each other now; and if so, whether it is faster to write past the caches what is staged.
+  void chooseDistance(const SideBuffers& buffers, Calibration& found) {
+    found.choices.far = transport::CoreDistance::isFar(timeLine()) ? 1 : 0;
+    if (found.choices.far == 0) return;
+    CopyChoices past = found.choices, through = found.choices;
+    past.streamFar = 1;
+    through.streamFar = 0;
+    Exchanges streamed(Reach::kNothing, past), cached(Reach::kNothing, through);
+    for (Exchanges* const exchanges : {&streamed, &cached}) fillRing(*exchanges, buffers, past.cycle);
+    constexpr int kTimes = 32;
+    static constexpr std::array kBlocks = {64 * kKiB};
+    const auto wayOf = [&](Exchanges& exchanges) {
+      return [this, &buffers, made = &exchanges](std::size_t bytes, int side) {
+        made->run(sides_, buffers, bytes, kTimes, side, Function::kAllGather);
+      };
+    };
+    const auto timed = keep(found, time("AllGather between far cores, bytes of each",
+                                        {"staged through the caches", "staged past them"},
+                                        {wayOf(cached), wayOf(streamed)}, kBlocks, kTimes));
+    found.choices.streamFar = fastestWay(timed, found.choices.streamFar);
+  }
+
   // Each time goes through the smallest ring more than twice: its lines are then where they are when a program goes on like this.
   void chooseCycle(const SideBuffers& buffers, Calibration& found) {
+    // Past the caches all take as long. The cores may come near each other, and then a long one takes the least time on most processors.
+    if (found.choices.far != 0 && found.choices.streamFar != 0) {
+      found.choices.cycle = transport::kStagingRingBytes / 2;
+      return;
+    }
     const std::vector<std::uint64_t> cycles = {transport::kLeastCycle, transport::kStagingRingBytes / 2,
                                                transport::kStagingRingBytes};
     static constexpr std::array kBlocks = {64 * kKiB};
@@ -404,7 +463,7 @@ class Calibrator {
     std::vector<Way> ways;
     constexpr int kTimes = 32;
     for (const std::uint64_t cycle : cycles) {
-      CopyChoices choices;
+      CopyChoices choices = found.choices;
       choices.cycle = cycle;
       names.push_back(
           fmt::format("through {}{} KiB", cycle == transport::kLeastCycle ? "up to " : "", cycle / kKiB));
@@ -456,7 +515,7 @@ class Calibrator {
   }
 
   void chooseStreamedMessages(const SideBuffers& buffers, Calibration& found) {
-    CopyChoices always, never;
+    CopyChoices always = found.choices, never = found.choices;
     always.streamMessage = 0;
     never.streamMessage = kAlways;
     Messages plain(Reach::kMapped, never), streamed(Reach::kMapped, always);
@@ -469,7 +528,7 @@ class Calibrator {
   }
 
   void chooseStreamedExchanges(const SideBuffers& buffers, Calibration& found) {
-    CopyChoices always, never;
+    CopyChoices always = found.choices, never = found.choices;
     always.streamExchange = 0;
     never.streamExchange = kAlways;
     Exchanges plain(Reach::kMapped, never), streamed(Reach::kMapped, always);
@@ -571,6 +630,7 @@ std::uint64_t bestLimit(std::span<const TimedWays> timed, std::uint64_t usual) {
 
 Calibration calibrate(const device::CorePair& cores, const CalibrationEffort& effort) {
   Calibration found;
+  found.choices = transport::usualChoices();
   try {
     Calibrator(cores, effort).run(found);
   } catch (const OutOfTime&) {

@@ -54,11 +54,11 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
       staged_(choices.piece, choices.mostInAreas()),
       mapped_(choices.streamExchange, shared_),
       reading_(shared_) {
+  others_.assign(static_cast<std::size_t>(meeting_.ranks()), Other(choices_.far != 0));
   if (choices_.adapt == 0) return;
   DirectWork work;
   const std::size_t kinds = 2 * static_cast<std::size_t>(meeting_.ranks()) + kFunctions;
   for (auto& timed : timed_) timed.resize(kinds);
-  others_.resize(static_cast<std::size_t>(meeting_.ranks()));
   told_.resize(kinds * transport::WaysBySize::kSizes);
   for (std::size_t f = 0; f < kFunctions; ++f) {
     work.function = static_cast<Function>(f);
@@ -81,13 +81,14 @@ int DirectExchange::tellerOf(const DirectWork& work) const {
   return work.function == Function::kBroadcast ? (work.root + 1) % meeting_.ranks() : 0;
 }
 
-// The rank whose distance counts where this one decides. With more than two of them it stands for all.
-int DirectExchange::awaited() const {
-  return work_.function == Function::kBroadcast ? work_.root : (meeting_.rank() + 1) % meeting_.ranks();
+// The rank whose distance counts for this one. With more than two of them it stands for all.
+int DirectExchange::partner() const {
+  const int next = (meeting_.rank() + 1) % meeting_.ranks();
+  return isRooted(work_.function) && meeting_.rank() != work_.root ? work_.root : next;
 }
 
 transport::WaysBySize& DirectExchange::timedWays() {
-  std::unique_ptr<transport::WaysBySize>& ways = timed_[awaitedOther().distance.isFar()][kind_];
+  std::unique_ptr<transport::WaysBySize>& ways = timed_[other().distance.isFar()][kind_];
   if (ways == nullptr)
     ways = std::make_unique<transport::WaysBySize>(
         [this](std::uint64_t bytes) { return choices_.readsBlock(bytes, reduces(work_.function)); },
@@ -116,9 +117,10 @@ void DirectExchange::start(const DirectWork& work) {
   alwaysStaged_ =
       isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_, choices_);
   suitsRead_ = ReadExchange::suits(work.function, meeting_.ranks());
-  adapts_ =
+  beats_ = choices_.followsDistance() && blockBytes(work) >= kLeastHandedOver;
+  mayAdapt_ =
       choices_.adapt != 0 && suitsRead_ && !alwaysStaged_ && transport::WaysBySize::has(blockBytes(work));
-  if (adapts_) {
+  if (mayAdapt_) {
     kind_ = kindOf(work);
     teller_ = tellerOf(work);
   }
@@ -139,12 +141,13 @@ bool DirectExchange::startBatch(std::span<const DirectWork> works) {
   return true;
 }
 
-// If a buffer could not be mapped, nor read, all ranks stage their data until every rank posts that its buffers can be
-// again. If not every rank sees all descriptors of this operation, they try again now and then instead. Where data may be read, each
-// operation tries to map first, as it has to say where buffers are anyway.
+// If a buffer could not be mapped, all ranks stage or read their data until every rank posts that its buffers are
+// mappable again; and if one could not be read either, they stage it until all can be read again. If not every rank sees all descriptors of
+// this operation, they try again now and then instead. Where data may be read, each operation tries to map first, as it has to say where buffers
+// are anyway.
 DirectExchange::Way DirectExchange::chooseWay() {
   const bool reads = !closed_ && !unreadable_;
-  adapts_ = adapts_ && reads;  // otherwise there is one way
+  adapts_ = mayAdapt_ && reads;  // otherwise there is one way
   counts_ = adapts_ && meeting_.rank() == teller_;
   if (alwaysStaged_) return Way::kStaged;
   mayRead_ = suitsRead_ &&
@@ -170,10 +173,12 @@ void DirectExchange::begin(Way way) {
     else
       staged_.start(work_, meeting_.rank(), meeting_.ranks());
     stagedIsPrepared_ = true;
+    if (staged_.staging() != transport::StagingKind::kInline)
+      staged_.handOver(choices_.handover(other().distance.isFar()));
   }
   look_ = firstLook();
   nextMeeting();
-  if (adapts_ && way != Way::kBatched) meeting_.beat();
+  if (beats_ && way != Way::kBatched) meeting_.beat();
 }
 
 void DirectExchange::nextMeeting() {
@@ -199,7 +204,9 @@ FirstLook* DirectExchange::firstLook() {
 // again for each further stage.
 DirectExchange::Outcome DirectExchange::step() {
   const Outcome outcome = advance();
-  if (outcome == Outcome::kDone && counts_ && (way_ == Way::kStaged || way_ == Way::kRead)) noteTime();
+  if (outcome != Outcome::kDone || way_ == Way::kBatched) return outcome;
+  if (counts_ && way_ != Way::kMapped) noteTime();
+  if (beats_) noteDistance();
   return outcome;
 }
 
@@ -207,9 +214,8 @@ void DirectExchange::noteTime() {
   std::optional<std::chrono::nanoseconds> time;
   if (times_) time = now_() - begun_;
   const auto change = timedWays().took(blockBytes(work_), way_ == Way::kRead, time);
-  const auto& timed = timed_[awaitedOther().distance.isFar()];
-  noteDistance();
   if (!change) return;
+  const auto& timed = timed_[other().distance.isFar()];
   for (const std::unique_ptr<transport::WaysBySize>& ways : timed)
     if (ways != nullptr && ways != timed[kind_] && !change->back) ways->trySoon();
   if (!tell_) return;
@@ -224,11 +230,11 @@ void DirectExchange::noteTime() {
 // After much data, the line may have left the caches.
 void DirectExchange::noteDistance() {
   constexpr std::size_t kMuch = std::size_t{1} << 20;
-  Other& other = awaitedOther();
-  if (blockBytes(work_) > kMuch || !other.beat.isDue(blockBytes(work_)) ||
-      !other.distance.took(other.beat.load(meeting_.beatOf(awaited()), now_)))
+  Other& to = other();
+  if (blockBytes(work_) > kMuch || !to.beat.isDue(blockBytes(work_)) ||
+      !to.distance.took(to.beat.load(meeting_.beatOf(partner()), now_)))
     return;
-  for (const std::unique_ptr<transport::WaysBySize>& ways : timed_[other.distance.isFar()])
+  for (const std::unique_ptr<transport::WaysBySize>& ways : timed_[to.distance.isFar()])
     if (ways != nullptr) ways->resume();
 }
 
@@ -319,7 +325,7 @@ bool DirectExchange::post() {
     MappedExchange::post(work_, reach_, meeting_.rank(), meeting_.ranks(), descriptor);
     if (admitsReaders_) flags |= transport::PostedCall::kAdmitsReaders;
     if (saysReadable() && areReadable()) flags |= transport::PostedCall::kReadable;
-  } else if (!alwaysStaged_ && staged_.isFirstStage()) {
+  } else if (!alwaysStaged_ && !isRooted(work_.function) && staged_.isFirstStage()) {
     if (reach_.areMappable(work_)) flags |= transport::PostedCall::kReachable;
     if (unreadable_ && areReadable()) flags |= transport::PostedCall::kReadable;
   }

@@ -94,6 +94,7 @@ class DirectExchange {
   };
   // How far the core of another rank is from this one's.
   struct Other {
+    explicit Other(bool far) : distance(far) {}
     transport::BeatProbe beat;
     transport::CoreDistance distance;
   };
@@ -104,8 +105,8 @@ class DirectExchange {
   }
   void hear(bool reads);
   transport::WaysBySize& timedWays();
-  int awaited() const;
-  Other& awaitedOther() { return others_[static_cast<std::size_t>(awaited())]; }
+  int partner() const;
+  Other& other() { return others_[static_cast<std::size_t>(partner())]; }
   void noteDistance();
   // Whether the data of `work_` is in the descriptors.
   bool isInline() const {
@@ -149,7 +150,9 @@ class DirectExchange {
   bool stagedIsPrepared_ = false;  // `staged_` knows `work_`
   bool suitsRead_ = false;         // `work_` can be read
   bool mayRead_ = false;           // `work_` is read, if buffers cannot be mapped
-  bool adapts_ = false;            // one rank decides how the next work of this size goes
+  bool beats_ = false;             // ranks find out by `work_` how far their cores are from each other
+  bool mayAdapt_ = false;          // one rank decides how the next work of this size goes,
+  bool adapts_ = false;            // unless it can go only one way now
   std::size_t kind_ = 0;           // kindOf(work_)
   int teller_ = 0;       // the rank whose TwoWays hears of `work_`, and that tells the others, if it adapts
   bool counts_ = false;  // this rank's TwoWays hears of `work_`

@@ -66,8 +66,8 @@ RankShare StagedExchange::pieceShare(int rank) const {
 void StagedExchange::write(Meeting& meeting) {
   if (!writes()) return;
   std::byte* const staging = meeting.staging();
-  const auto copyTo = [](std::byte* out, const std::byte* in, std::size_t bytes) {
-    if (bytes > 0) copyToCore(out, in, bytes);
+  const auto copyTo = [this](std::byte* out, const std::byte* in, std::size_t bytes) {
+    if (bytes > 0) copyToCore(out, in, bytes, handover_);
   };
   const std::size_t piece = bytes(pieceCount());
   const std::byte* const input = work_->input + pieceAt();
@@ -117,7 +117,7 @@ void StagedExchange::copyPiece(const Meeting& meeting) const {
              toAll = work_->function == Function::kAlltoAll;
   for (const int rank : awaited_)
     copyFromCore(output + (gathers ? blockAt(rank) : 0),
-                 meeting.stagingOf(rank) + (toAll ? stagedBlockAt(rank_, rank) : 0), piece);
+                 meeting.stagingOf(rank) + (toAll ? stagedBlockAt(rank_, rank) : 0), piece, handover_);
 }
 
 void StagedExchange::reducePiece() {
@@ -150,7 +150,7 @@ void StagedExchange::reduceShare(std::byte* nextStaging) {
     const std::size_t n = std::min(block, count - start);
     std::byte* const out = output == nullptr ? scratch : output + bytes(start);
     combineAll(work_->reduction, {sources_, factors_}, {&out, 1}, n, false);
-    copyToCore(nextStaging + at + bytes(start), out, bytes(n));
+    copyToCore(nextStaging + at + bytes(start), out, bytes(n), handover_);
     for (const std::byte*& source : sources_) source += bytes(n);
   }
 }
@@ -160,8 +160,9 @@ void StagedExchange::collectShares() const {
   for (int rank = 0; rank < ranks_; ++rank) {
     if (rank == rank_) continue;
     const RankShare share = pieceShare(rank);
-    copyBytes(work_->output + pieceAt() + bytes(share.begin), stagedBy(rank) + bytes(share.begin),
-              bytes(share.end - share.begin));
+    if (share.begin < share.end)
+      copyFromCore(work_->output + pieceAt() + bytes(share.begin), stagedBy(rank) + bytes(share.begin),
+                   bytes(share.end - share.begin), handover_);
   }
 }
 

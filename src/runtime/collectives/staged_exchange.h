@@ -73,6 +73,8 @@ class StagedExchange {
   transport::StagingKind staging() const { return staging_; }
   std::size_t stagedBytes() const { return blocks_ * bytes(pieceCount()); }
 
+  // How staged data goes from one core to another from now on.
+  void handOver(Handover handover) { handover_ = handover; }
   // True if this rank posts in this stage: a broadcast has descriptors of its root alone.
   bool posts() const { return posts_; }
   // The ranks whose descriptors this one needs in this stage.
@@ -123,6 +125,7 @@ class StagedExchange {
   RankShare pieceShare(int rank) const;
 
   const std::size_t mostStaged_, mostInAreas_;
+  Handover handover_ = Handover::kNearCache;
   const DirectWork* work_ = nullptr;
   int rank_ = 0, ranks_ = 1;
   bool shares_ = false;       // each rank reduces its share

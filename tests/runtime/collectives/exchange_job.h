@@ -59,9 +59,9 @@ class ExchangeJob {
         peers.push_back({boards_[static_cast<std::size_t>(peer)].get(), &memory_});
       exchanges_.push_back(std::make_unique<collectives::DirectExchange>(
           rank, *boards_[static_cast<std::size_t>(rank)], std::move(peers), reach == Reach::kAll,
-          oversubscribed, choices, transport::TellChange(), shared, [this] {
+          oversubscribed, choices, transport::TellChange(), shared, [this, rank] {
             ++clockReads_;
-            return now_();
+            return now_(rank);
           }));
     }
   }
@@ -72,10 +72,12 @@ class ExchangeJob {
   int clockReads() const { return clockReads_; }
   // Called while a rank reads another one's memory so.
   void whileRead(std::function<void()> call) { memory_.whileRead = std::move(call); }
-  // From now on, operations take this long by the ranks' clock: those that read, and others.
+  // From now on, operations take this long by each rank's clock: those that read, and others.
   void useTimes(std::chrono::nanoseconds read, std::chrono::nanoseconds other) {
-    now_ = [this, read, other, reads = reads(), time = std::chrono::steady_clock::time_point()]() mutable {
-      return time += std::exchange(reads, this->reads()) == this->reads() ? other : read;
+    now_ = [this, read, other, seen = std::vector<int>(exchanges_.size(), reads()),
+            times = std::vector<std::chrono::steady_clock::time_point>(exchanges_.size())](int rank) mutable {
+      const auto r = static_cast<std::size_t>(rank);
+      return times[r] += std::exchange(seen[r], reads()) == reads() ? other : read;
     };
   }
   transport::Mailbox& mailbox(int rank) { return *boards_[static_cast<std::size_t>(rank)]; }
@@ -98,7 +100,9 @@ class ExchangeJob {
 
  private:
   HereMemory memory_;
-  collectives::DirectExchange::Now now_ = std::chrono::steady_clock::now;
+  std::function<std::chrono::steady_clock::time_point(int rank)> now_ = [](int) {
+    return std::chrono::steady_clock::now();
+  };
   int clockReads_ = 0;
   std::vector<std::unique_ptr<transport::Mailbox>> boards_;
   std::vector<std::unique_ptr<collectives::DirectExchange>> exchanges_;

@@ -334,11 +334,31 @@ TEST(ReadableMemory, KnowsWhatWasTriedAndNoMore) {
   }
 }
 
-TEST(ReadableMemory, ForgetsRatherThanKnowMoreThanItCanSearch) {
-  std::vector<std::byte> memory(4000);
+TEST(ReadableMemory, KnowsALimitedNumberOfStretches) {
+  constexpr std::size_t kPage = 4096, kPages = 1000;
+  void* const mapped = mmap(nullptr, kPages * kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* const data = static_cast<std::byte*>(mapped);
   ReadableMemory readable;
-  for (int round = 0; round < 2; ++round)
-    for (std::size_t at = 0; at < memory.size(); at += 2) EXPECT_TRUE(readable.holds(&memory[at], 1));
+  for (std::size_t page = 0; page < kPages; page += 2)
+    EXPECT_TRUE(readable.holds(data + page * kPage, kPage));
+  ASSERT_EQ(mprotect(mapped, kPages * kPage, PROT_NONE), 0);
+  EXPECT_FALSE(readable.holds(data, kPage));
+  EXPECT_TRUE(readable.holds(data + (kPages - 2) * kPage, kPage));
+  munmap(mapped, kPages * kPage);
+}
+
+TEST(ReadableMemory, TriesMuchMemoryEachTime) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  void* const mapped = mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* const data = static_cast<std::byte*>(mapped);
+  ReadableMemory readable;
+  EXPECT_TRUE(readable.holds(data, kBytes));
+  ASSERT_EQ(mprotect(mapped, kBytes, PROT_NONE), 0);
+  EXPECT_FALSE(readable.holds(data, kBytes));
+  EXPECT_TRUE(readable.holds(data, kBytes - 1));
+  munmap(mapped, kBytes);
 }
 
 TEST(SharedMemory, BothMappingsShowTheSameBytes) {

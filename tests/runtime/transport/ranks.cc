@@ -332,6 +332,7 @@ std::vector<Maker> allMakers() {
       p2pMaker("P2PCrossMemory",
                CopyChoices::fromText("read_from=65536 read_up_to=1000000 stream_message=100000")),
       p2pMaker("P2PWideSlots", CopyChoices::fromText("cycle=2000000")),
+      p2pMaker("P2PFarCores", CopyChoices::fromText("cycle=2000000 far=1 stream_far=1")),
       {.name = "SHM",
        .make = [](int rank, const sockets::Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
          return std::make_unique<ShmTransport>(localSessions(rank, secret), bytes);

@@ -341,6 +341,28 @@ TEST(MessageWays, WhatIsKnownOfNearAndOfFarCoresIsKeptApart) {
   }
 }
 
+// The receiver finds out and tells the sender, also by little messages, and where all messages go in one way.
+TEST(MessageWays, TheSenderHearsWhetherCoresAreFar) {
+  for (const bool fixed : {false, true})
+    for (const std::uint64_t bytes : {std::uint64_t{2048}, std::uint64_t{65536}})
+      for (const bool farFirst : {false, true}) {
+        SCOPED_TRACE(::testing::Message()
+                     << "fixed " << fixed << ", bytes " << bytes << ", far first " << farFirst);
+        const auto choices = CopyChoices::fromText(farFirst ? "far=1 stream_far=1" : "stream_far=1");
+        MessageWays sender(choices, true, {}, fixed), receiver(choices, false, {}, fixed);
+        std::uint32_t told = 0;
+        EXPECT_EQ(sender.isFar(told), farFirst);
+        for (const bool far : {!farFirst, farFirst, !farFirst}) {
+          for (int i = 0; i < 3; ++i) told = receiver.received(bytes, false, {}, nanoseconds(far ? 300 : 60));
+          EXPECT_EQ(receiver.isFar(), far);
+          EXPECT_EQ(sender.isFar(told), far);
+          told = receiver.received(bytes, false, {}, {});
+          EXPECT_EQ(sender.isFar(told), far) << "a message without a line changes nothing";
+        }
+        EXPECT_FALSE(sender.sends(bytes, told) && fixed);
+      }
+}
+
 TEST(MessageWays, TheyBeginWithTheChoices) {
   RankPair pair(CopyChoices::fromText("read_from=65536 read_up_to=1000000"));
   const auto same = [](bool) { return 1000; };

@@ -15,6 +15,7 @@ namespace xylem::comm {
 namespace {
 
 using transport::CopyChoices;
+using transport::usualChoices;
 
 // Keeps what this process has found out, in case it can write no file.
 class ProcessMemory {
@@ -50,7 +51,8 @@ Found recallOrMeasure(const transport::MachineKey& key, const device::CorePair& 
   if (auto known = file.find(key))
     return {{known->choices, fmt::format("remembered in {}: {}", file.path(), known->numbers)}};
   if (!mayMeasure)
-    return {{{}, "the default: there are more ranks than cores, so they are not measured"}, false};
+    return {{usualChoices(), "the default: there are more ranks than cores, so they are not measured"},
+            false};
   try {
     const collectives::Calibration found = collectives::calibrate(cores);
     const std::string numbers = found.numbers();
@@ -59,19 +61,19 @@ Found recallOrMeasure(const transport::MachineKey& key, const device::CorePair& 
     return {
         {found.choices, fmt::format("measured{}: {}", problem.empty() ? "" : " (" + problem + ")", numbers)}};
   } catch (const std::exception& error) {  // also std::system_error, if the system gives no thread
-    return {{{}, fmt::format("the default: {}", error.what())}};
+    return {{usualChoices(), fmt::format("the default: {}", error.what())}};
   }
 }
 
 HostCopies measuredFor(const JobRoster& roster) {
   const HostMap& host = roster.hosts;
-  if (host.ranks.size() < 2) return {{}, "the default: one rank on this host"};
+  if (host.ranks.size() < 2) return {usualChoices(), "the default: one rank on this host"};
   if (std::ranges::all_of(
           host.ranks, [&](int rank) { return roster.peers[static_cast<std::size_t>(rank)].peer.gpu != 0; }))
-    return {{}, "the default: the ranks of this host are on GPUs"};
+    return {usualChoices(), "the default: the ranks of this host are on GPUs"};
   const auto coresOf = [&](int rank) { return roster.peers[static_cast<std::size_t>(rank)].cores; };
   const auto cores = device::corePair(coresOf(host.ranks.front()), coresOf(host.ranks.back()));
-  if (!cores) return {{}, "the default: the ranks have one core together"};
+  if (!cores) return {usualChoices(), "the default: the ranks have one core together"};
   const transport::MachineKey key = machineKey(*cores);
   return ProcessMemory::instance().of(key, [&] {
     Found found = recallOrMeasure(key, *cores, !roster.ownCores().oversubscribed);

@@ -40,6 +40,10 @@ struct CopyChoices {
   std::uint64_t streamMessage = kStreamedMessage;
   // Results of an exchange are written past the caches if all ranks' buffers together have more bytes than this.
   std::uint64_t streamExchange = std::uint64_t{48} << 20;
+  // 1: data that is staged for a far core, and steps of messages to it, are written past the caches.
+  std::uint64_t streamFar = 0;
+  // 1: the cores of ranks are far from each other when they begin.
+  std::uint64_t far = 0;
   // 1: what is read and what is staged is only where ranks begin. While they run they try the other way now and then
   // (two_ways.h). 0: they keep to it.
   std::uint64_t adapt = 0;
@@ -56,6 +60,12 @@ struct CopyChoices {
   }
   // Whether queues have wide slots, so that messages go through more memory before they write the first of it again. Among many ranks each goes through several queues anyway.
   bool widensSlots() const { return cycle > std::uint64_t{1} << 20; }
+  // How data that is staged goes to a core, or comes from one, that is far or near.
+  Handover handover(bool isFar) const {
+    return !isFar ? Handover::kNearCache : streamFar != 0 ? Handover::kMemory : Handover::kFarCache;
+  }
+  // Whether ranks find out while they run if the others' cores are far.
+  bool followsDistance() const { return adapt != 0 || streamFar != 0; }
   bool reads(std::uint64_t message) const { return message >= readFrom && message < readUpTo; }
   bool readsBlock(std::uint64_t block, bool reduces) const {
     return reduces ? block >= reduceReadFrom && block < reduceReadUpTo
@@ -74,6 +84,9 @@ struct CopyChoices {
   static CopyChoices fromText(std::string_view text, const CopyChoices& base);
   static CopyChoices fromText(std::string_view text) { return fromText(text, CopyChoices()); }
 };
+
+// The choices where nothing has been measured.
+CopyChoices usualChoices();
 
 struct CopyChoiceField {
   std::string_view name;

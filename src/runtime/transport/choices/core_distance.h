@@ -47,7 +47,10 @@ class BeatProbe {
 
 class CoreDistance {
  public:
+  explicit CoreDistance(bool far = false) : far_(far) {}
+
   bool isFar() const { return far_; }
+  static bool isFar(std::chrono::nanoseconds line) { return line >= kFar; }
   // A line has taken this long. Returns whether the core is far now and was near before, or the other way round: two times, one
   // after the other, have to say so.
   bool took(std::optional<std::chrono::nanoseconds> line) {
@@ -61,10 +64,10 @@ class CoreDistance {
   }
 
  private:
-  // With reading the clock, which takes 20 to 30 ns. Lines of cores that share a cache take 30 to 90 ns, others 140 to 350.
-  static constexpr std::chrono::nanoseconds kNear{120}, kFar{150}, kDisturbed{1000};
+  // With reading the clock, which takes 20 to 30 ns. Lines of cores that share a cache take 30 to 90 ns, others 125 to 350.
+  static constexpr std::chrono::nanoseconds kNear{95}, kFar{115}, kDisturbed{1000};
 
-  bool far_ = false;
+  bool far_;
   int differs_ = 0;
 };
 

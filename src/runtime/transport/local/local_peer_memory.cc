@@ -16,8 +16,9 @@ constexpr std::uint32_t kFirstRegion = StepNote::kAddress + 1;
 
 LocalPeerMemory::LocalPeerMemory(PeerSession& session, const Reach& reach)
     : session_(session), reach_(reach) {
-  if (reach.choices.adapt != 0 && reach.peerReads && reach.reads && !reach.sameProcess)
-    ways_ = std::make_unique<MessageWays>(reach.choices, reach.decides, reach.tell);
+  const bool areFixed = reach.choices.adapt == 0 || !reach.peerReads || !reach.reads;
+  if (reach.choices.followsDistance() && !reach.sameProcess)
+    ways_ = std::make_unique<MessageWays>(reach.choices, reach.decides, reach.tell, areFixed);
 }
 
 bool LocalPeerMemory::readsMessage(std::uint64_t bytes, std::uint32_t told) {

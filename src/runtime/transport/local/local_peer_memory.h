@@ -37,11 +37,17 @@ class LocalPeerMemory : public PeerMemory {
   bool reads(std::uint64_t bytes) const override { return reach_.choices.reads(bytes); }
   bool readsMessage(std::uint64_t bytes, std::uint32_t told) override;
   Hears hearsOf(std::uint64_t bytes) const override {
-    if (!adapts(bytes)) return Hears::kNothing;
-    return ways_->times(bytes) ? Hears::kTime : Hears::kMessage;
+    if (ways_ == nullptr || bytes < kLeastHandedOver) return Hears::kNothing;
+    return adapts(bytes) && ways_->times(bytes) ? Hears::kTime : Hears::kMessage;
   }
   std::uint32_t received(std::uint64_t bytes, bool read, std::optional<std::chrono::nanoseconds> time,
                          std::optional<std::chrono::nanoseconds> line) override;
+  Handover handoverFrom() const override {
+    return reach_.choices.handover(ways_ == nullptr ? reach_.choices.far != 0 : ways_->isFar());
+  }
+  Handover handoverTo(std::uint32_t told) const override {
+    return ways_ == nullptr ? handoverFrom() : reach_.choices.handover(ways_->isFar(told));
+  }
   const std::byte* reach(const StepNote& note) override;
   void read(const StepNote& note, std::byte* out) override;
   std::byte* at(const BufferPlace& place, std::size_t bytes) override;
@@ -50,14 +56,14 @@ class LocalPeerMemory : public PeerMemory {
   bool admit(std::uint32_t region) override { return reach_.sameProcess || session_.sendRegion(region); }
 
  private:
-  // Whether the way of such messages may change.
+  // Whether the way of messages of this size may change.
   bool adapts(std::uint64_t bytes) const { return ways_ != nullptr && WaysBySize::has(bytes); }
   [[noreturn]] void throwUnreachable(const char* what, std::size_t bytes, int error) const;
 
   PeerSession& session_;
   const Reach reach_;
   ReadableMemory readable_;
-  std::unique_ptr<MessageWays> ways_;  // if they may change
+  std::unique_ptr<MessageWays> ways_;  // if they may change, or the distance
 };
 
 }  // namespace xylem::transport

@@ -127,12 +127,13 @@ struct Mailbox {
   alignas(64) std::atomic<std::uint32_t> gaveUp;
   // 1 while this rank uses others' buffers. In a line of its own, as only ranks that give up load it.
   alignas(64) std::atomic<std::uint32_t> visiting;
-  // Counts operations, for ranks that time how long the line takes to come (choices/core_distance.h).
-  alignas(128) std::atomic<std::uint32_t> beat;
   alignas(4096) std::byte smallAreas[kSmallStagingAreas][kSmallStagingBytes];
   std::byte littleAreas[kLittleStagingAreas][kLittleStagingBytes];
   std::byte manyAreas[kManyStagingAreas][kManyStagingBytes];
   std::byte ring[kStagingRingBytes];
+  // Counts operations, for ranks that time how long the line takes to come (choices/core_distance.h). In a page of its own: processors fetch
+  // lines of a page ahead, and it would be there before it is loaded.
+  alignas(4096) std::atomic<std::uint32_t> beat;
 
   Descriptor& slot(std::uint64_t number) { return descriptors[number % kMailboxSlots]; }
   const Descriptor& slot(std::uint64_t number) const { return descriptors[number % kMailboxSlots]; }

@@ -39,6 +39,9 @@ class PeerMemory {
                                  std::optional<std::chrono::nanoseconds> /*line*/) {
     return 0;
   }
+  // How the payload of steps comes from the peer, and goes to it (`told`, as above).
+  virtual Handover handoverFrom() const { return Handover::kFarCache; }
+  virtual Handover handoverTo(std::uint32_t) const { return Handover::kFarCache; }
   // The address of a note of the peer in this address space; null if only read() can fetch the payload.
   // Throws if the note is invalid.
   virtual const std::byte* reach(const StepNote& note) = 0;

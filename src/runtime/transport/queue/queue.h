@@ -84,7 +84,7 @@ struct QueueControl {
   alignas(64) std::atomic<std::uint32_t> beat;
   // Written by the reader:
   alignas(kCounterBytes) std::atomic<std::uint64_t> head;  // steps finished
-  // The sizes of messages that are to be read through the kernel (PeerMemory::received). Beside `head`, which the writer loads
+  // The sizes of messages that are to be read through the kernel, and more (PeerMemory::received). Beside `head`, which the writer loads
   // anyway.
   std::atomic<std::uint32_t> told;
   // 1 while the reader reads the writer's memory. In a line of its own, as only a writer that gives up loads

@@ -72,7 +72,7 @@ class RecvEnd {
       if (note.region != 0) {
         if (!copy(note, out, bytes)) return false;
       } else if (const std::size_t filled = buffer_.filled; filled < bytes) {
-        copyFromCore(out + filled, inSlot(note) + filled, bytes - filled);
+        copyFromCore(out + filled, inSlot(note) + filled, bytes - filled, handover());
       }
     }
     release(protocol);
@@ -104,6 +104,7 @@ class RecvEnd {
   // One call of the kernel for 4 MiB takes a tenth less time than four.
   static constexpr std::size_t kMaxReadBytes = std::size_t{4} << 20;
 
+  Handover handover() const { return memory_ == nullptr ? Handover::kFarCache : memory_->handoverFrom(); }
   bool inSlots(Protocol protocol) const { return protocol == Protocol::kSimple || pump_ != nullptr; }
   const std::byte* inSlot(const StepNote& note) const {
     const std::byte* const slot = queue_.simple + step_ % kQueueSteps * queue_.slotBytes;

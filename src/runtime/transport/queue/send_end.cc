@@ -85,7 +85,9 @@ std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::si
     StepNote note;
     note.bytes = static_cast<std::uint32_t>(bytes);
     if (left == whole) {
-      messageIsRead_ = memory_->readsMessage(whole, queue_.control->told.load(std::memory_order_relaxed));
+      const std::uint32_t told = queue_.control->told.load(std::memory_order_relaxed);
+      messageIsRead_ = memory_->readsMessage(whole, told);
+      handover_ = memory_->handoverTo(told);
       queue_.control->beat.store(++messages_, std::memory_order_release);
     }
     if (memory_->locate(data, bytes, messageIsRead_, note)) {

@@ -106,7 +106,7 @@ class SendEnd {
   // Into the next slot, which is free.
   void put(Protocol protocol, const std::byte* data, std::size_t bytes, std::size_t place = 0) {
     if (!inSlots(protocol)) return pack(protocol, data, bytes);
-    if (bytes > 0) copyToCore(slot() + place, data, bytes);
+    if (bytes > 0) copyToCore(slot() + place, data, bytes, handover_);
     publishInSlot(bytes, place);
   }
   // Queues with a pump have no wide slots.
@@ -153,9 +153,10 @@ class SendEnd {
   std::size_t ll128SlotBytes_;
   std::size_t largestStep_;
   int peer_;
-  bool isPopulated_ = false;    // the wide slots have their memory
-  bool messageIsRead_ = false;  // through the kernel, if the peer can map it in no other way
-  std::uint32_t messages_ = 0;  // as in QueueControl::beat
+  bool isPopulated_ = false;                 // the wide slots have their memory
+  bool messageIsRead_ = false;               // through the kernel, if the peer can map it in no other way
+  Handover handover_ = Handover::kFarCache;  // of steps in slots
+  std::uint32_t messages_ = 0;               // as in QueueControl::beat
   PeerMemory* memory_;
   Pump* pump_;
   Staging staging_;
