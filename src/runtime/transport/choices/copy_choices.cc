@@ -50,12 +50,12 @@ void setField(CopyChoices& choices, std::string_view part) {
 
 }  // namespace
 
-// Cores of AMD's that have no cache in common reach each other through the memory controllers: a line out of the other one's cache takes twice
-// as long as from memory. Measured on Zen 4; with other processors ranks measure it where their cores are far when they join.
+// Where cores have no cache in common, a line out of the other core's cache takes longer than one from memory, and so does writing it
+// again. Measured on Zen 4; with processors of other families ranks find out where their cores are far when they join.
 CopyChoices usualChoices() {
   CopyChoices choices;
 #if defined(__x86_64__)
-  choices.streamFar = __builtin_cpu_is("amd") != 0 ? 1 : 0;
+  choices.streamFar = __builtin_cpu_is("amdfam19h") != 0 ? 1 : 0;
 #endif
   return choices;
 }

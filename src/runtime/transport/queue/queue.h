@@ -80,8 +80,6 @@ struct QueueControl {
   StepNote notes[kQueueSteps];                             // beside `tail`, so that one transfer brings both
   // 1 once the writer has given up: the reader must not begin to read the memory that notes refer to.
   std::atomic<std::uint32_t> withdrawn;
-  // Counts messages, for a reader that times how long the line takes to come (choices/core_distance.h).
-  alignas(64) std::atomic<std::uint32_t> beat;
   // Written by the reader:
   alignas(kCounterBytes) std::atomic<std::uint64_t> head;  // steps finished
   // The sizes of messages that are to be read through the kernel, and more (PeerMemory::received). Beside `head`, which the writer loads
@@ -92,6 +90,9 @@ struct QueueControl {
   alignas(kCounterBytes) std::atomic<std::uint32_t> reading;
   alignas(kCounterBytes) OutputOffer offer;
   DeviceQueue device;
+  // By the writer: counts messages, for a reader that times how long the line takes to come (choices/core_distance.h). Far from the other
+  // lines: processors fetch lines behind those that are loaded, and it would be there before it is loaded.
+  alignas(2048) std::atomic<std::uint32_t> beat;
 };
 
 // The longest piece of a message that one note can refer to: its size has 32 bits.
