@@ -55,6 +55,8 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
       mapped_(choices.streamExchange, shared_),
       reading_(shared_) {
   others_.assign(static_cast<std::size_t>(meeting_.ranks()), Other(choices_.far != 0));
+  asked_ = (rank + 1) % meeting_.ranks();
+  chooseHandovers();
   if (choices_.adapt == 0) return;
   DirectWork work;
   const std::size_t kinds = 2 * static_cast<std::size_t>(meeting_.ranks()) + kFunctions;
@@ -117,7 +119,7 @@ void DirectExchange::start(const DirectWork& work) {
   alwaysStaged_ =
       isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_, choices_);
   suitsRead_ = ReadExchange::suits(work.function, meeting_.ranks());
-  beats_ = choices_.followsDistance() && blockBytes(work) >= kLeastHandedOver;
+  beats_ = blockBytes(work) >= kLeastHandedOver;
   mayAdapt_ =
       choices_.adapt != 0 && suitsRead_ && !alwaysStaged_ && transport::WaysBySize::has(blockBytes(work));
   if (mayAdapt_) {
@@ -173,12 +175,9 @@ void DirectExchange::begin(Way way) {
     else
       staged_.start(work_, meeting_.rank(), meeting_.ranks());
     stagedIsPrepared_ = true;
-    if (staged_.staging() != transport::StagingKind::kInline)
-      staged_.handOver(choices_.handover(other().distance.isFar()));
   }
   look_ = firstLook();
   nextMeeting();
-  if (beats_ && way != Way::kBatched) meeting_.beat();
 }
 
 void DirectExchange::nextMeeting() {
@@ -189,6 +188,7 @@ void DirectExchange::nextMeeting() {
   else
     meeting_.next();
   phase_ = Phase::kPost;
+  if (beats_ && way_ != Way::kBatched) meeting_.beat();
 }
 
 FirstLook* DirectExchange::firstLook() {
@@ -227,15 +227,32 @@ void DirectExchange::noteTime() {
         *change);
 }
 
-// After much data, the line may have left the caches.
+// Asks one rank after the other how far it is. No two ranks ask the same one in the same operation: the second one might have its line from the
+// cache of the first. After much data, the line may have left the caches; staged data comes in pieces, with a line for each.
 void DirectExchange::noteDistance() {
   constexpr std::size_t kMuch = std::size_t{1} << 20;
-  Other& to = other();
-  if (blockBytes(work_) > kMuch || !to.beat.isDue(blockBytes(work_)) ||
-      !to.distance.took(to.beat.load(meeting_.beatOf(partner()), now_)))
-    return;
-  for (const std::unique_ptr<transport::WaysBySize>& ways : timed_[to.distance.isFar()])
+  const bool mayHaveLeft = way_ != Way::kStaged && blockBytes(work_) > kMuch;
+  if (mayHaveLeft || !isDue_.isDue(blockBytes(work_))) return;
+  const int rank = asked_;
+  do asked_ = (asked_ + 1) % meeting_.ranks();
+  while (asked_ == meeting_.rank());
+  Other& other = others_[static_cast<std::size_t>(rank)];
+  if (!other.distance.took(other.beat.load(meeting_.beatOf(rank), now_))) return;
+  chooseHandovers();
+  if (rank != partner()) return;
+  for (const std::unique_ptr<transport::WaysBySize>& ways : timed_[other.distance.isFar()])
     if (ways != nullptr) ways->resume();
+}
+
+// A near rank reads in the same way what was written past the caches for a far one.
+void DirectExchange::chooseHandovers() {
+  bool anyIsFar = false;
+  std::vector<Handover> from;
+  for (int rank = 0; rank < meeting_.ranks(); ++rank) {
+    from.push_back(choices_.handover(isFar(rank)));
+    anyIsFar = anyIsFar || (rank != meeting_.rank() && isFar(rank));
+  }
+  staged_.handOver(choices_.handover(anyIsFar), std::move(from));
 }
 
 DirectExchange::Outcome DirectExchange::advance() {

@@ -76,6 +76,8 @@ class DirectExchange {
   Outcome step();
   // After kWouldBlock: the rank that has to act first.
   int waitsFor() const { return meeting_.waitsFor(); }
+  // Whether this rank takes the core of another one for far.
+  bool isFar(int rank) const { return others_[static_cast<std::size_t>(rank)].distance.isFar(); }
 
  private:
   enum class Way { kStaged, kMapped, kRead, kBatched };
@@ -108,6 +110,7 @@ class DirectExchange {
   int partner() const;
   Other& other() { return others_[static_cast<std::size_t>(partner())]; }
   void noteDistance();
+  void chooseHandovers();
   // Whether the data of `work_` is in the descriptors.
   bool isInline() const {
     return way_ == Way::kStaged && staged_.staging() == transport::StagingKind::kInline;
@@ -135,7 +138,9 @@ class DirectExchange {
   const Now now_;
   const bool admitsReaders_;  // all other ranks can read this one's process
   transport::ReadableMemory ownMemory_;
-  std::vector<Other> others_;  // by rank
+  std::vector<Other> others_;   // by rank
+  int asked_ = 0;               // the next one whose distance is asked for
+  transport::BeatProbe isDue_;  // says when
   // By kind: what this rank has timed between near cores, and between far ones, the second way being read; and what all ranks were
   // told, by WaysBySize::indexOf, too.
   std::array<std::vector<std::unique_ptr<transport::WaysBySize>>, 2> timed_;

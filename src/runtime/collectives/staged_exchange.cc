@@ -67,7 +67,7 @@ void StagedExchange::write(Meeting& meeting) {
   if (!writes()) return;
   std::byte* const staging = meeting.staging();
   const auto copyTo = [this](std::byte* out, const std::byte* in, std::size_t bytes) {
-    if (bytes > 0) copyToCore(out, in, bytes, handover_);
+    if (bytes > 0) copyToCore(out, in, bytes, to_);
   };
   const std::size_t piece = bytes(pieceCount());
   const std::byte* const input = work_->input + pieceAt();
@@ -117,7 +117,7 @@ void StagedExchange::copyPiece(const Meeting& meeting) const {
              toAll = work_->function == Function::kAlltoAll;
   for (const int rank : awaited_)
     copyFromCore(output + (gathers ? blockAt(rank) : 0),
-                 meeting.stagingOf(rank) + (toAll ? stagedBlockAt(rank_, rank) : 0), piece, handover_);
+                 meeting.stagingOf(rank) + (toAll ? stagedBlockAt(rank_, rank) : 0), piece, from(rank));
 }
 
 void StagedExchange::reducePiece() {
@@ -150,7 +150,7 @@ void StagedExchange::reduceShare(std::byte* nextStaging) {
     const std::size_t n = std::min(block, count - start);
     std::byte* const out = output == nullptr ? scratch : output + bytes(start);
     combineAll(work_->reduction, {sources_, factors_}, {&out, 1}, n, false);
-    copyToCore(nextStaging + at + bytes(start), out, bytes(n), handover_);
+    copyToCore(nextStaging + at + bytes(start), out, bytes(n), to_);
     for (const std::byte*& source : sources_) source += bytes(n);
   }
 }
@@ -162,7 +162,7 @@ void StagedExchange::collectShares() const {
     const RankShare share = pieceShare(rank);
     if (share.begin < share.end)
       copyFromCore(work_->output + pieceAt() + bytes(share.begin), stagedBy(rank) + bytes(share.begin),
-                   bytes(share.end - share.begin), handover_);
+                   bytes(share.end - share.begin), from(rank));
   }
 }
 

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/collectives/direct_share.h"
@@ -73,8 +74,11 @@ class StagedExchange {
   transport::StagingKind staging() const { return staging_; }
   std::size_t stagedBytes() const { return blocks_ * bytes(pieceCount()); }
 
-  // How staged data goes from one core to another from now on.
-  void handOver(Handover handover) { handover_ = handover; }
+  // How staged data goes from now on: to the other ranks, and from each of them, by rank.
+  void handOver(Handover to, std::vector<Handover> from) {
+    to_ = to;
+    from_ = std::move(from);
+  }
   // True if this rank posts in this stage: a broadcast has descriptors of its root alone.
   bool posts() const { return posts_; }
   // The ranks whose descriptors this one needs in this stage.
@@ -121,11 +125,13 @@ class StagedExchange {
   std::size_t stagedBlockAt(int reader, int writer) const {
     return static_cast<std::size_t>(reader < writer ? reader : reader - 1) * bytes(pieceCount());
   }
+  Handover from(int rank) const { return from_[static_cast<std::size_t>(rank)]; }
   const std::byte* stagedBy(int rank) const { return staged_[static_cast<std::size_t>(rank)]; }
   RankShare pieceShare(int rank) const;
 
   const std::size_t mostStaged_, mostInAreas_;
-  Handover handover_ = Handover::kNearCache;
+  Handover to_ = Handover::kNearCache;
+  std::vector<Handover> from_;
   const DirectWork* work_ = nullptr;
   int rank_ = 0, ranks_ = 1;
   bool shares_ = false;       // each rank reduces its share

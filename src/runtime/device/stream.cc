@@ -103,6 +103,7 @@ Progress Stream::run() noexcept {
           return outcome;
       }
     } catch (const std::exception& error) {
+      if (front_ != task) return Progress::kDone;
       const Error wrapped = errorOf(error);
       finishFront(&wrapped);
       outcome = Progress::kAdvanced;

@@ -51,7 +51,7 @@ void setField(CopyChoices& choices, std::string_view part) {
 }  // namespace
 
 // Where cores have no cache in common, a line out of the other core's cache takes longer than one from memory, and so does writing it
-// again. Measured on Zen 4; with processors of other families ranks find out where their cores are far when they join.
+// again. Measured on Zen 4, and supposed for Zen 3, whose caches lie alike; with others it is measured if cores are far when ranks join.
 CopyChoices usualChoices() {
   CopyChoices choices;
 #if defined(__x86_64__)

@@ -42,7 +42,7 @@ struct CopyChoices {
   std::uint64_t streamExchange = std::uint64_t{48} << 20;
   // 1: data that is staged for a far core, and steps of messages to it, are written past the caches.
   std::uint64_t streamFar = 0;
-  // 1: the cores of ranks are far from each other when they begin.
+  // 1: ranks take the others' cores for far when they begin, until they have found out.
   std::uint64_t far = 0;
   // 1: what is read and what is staged is only where ranks begin. While they run they try the other way now and then
   // (two_ways.h). 0: they keep to it.
@@ -64,8 +64,6 @@ struct CopyChoices {
   Handover handover(bool isFar) const {
     return !isFar ? Handover::kNearCache : streamFar != 0 ? Handover::kMemory : Handover::kFarCache;
   }
-  // Whether ranks find out while they run if the others' cores are far.
-  bool followsDistance() const { return adapt != 0 || streamFar != 0; }
   bool reads(std::uint64_t message) const { return message >= readFrom && message < readUpTo; }
   bool readsBlock(std::uint64_t block, bool reduces) const {
     return reduces ? block >= reduceReadFrom && block < reduceReadUpTo

@@ -11,7 +11,7 @@ MessageWays::MessageWays(const CopyChoices& choices, bool decides, TellChange te
       far_(distance_.isFar()),
       timed_{WaysBySize([&](std::uint64_t bytes) { return choices.reads(bytes); }, Flow::kOneWay),
              WaysBySize([&](std::uint64_t bytes) { return choices.reads(bytes); }, Flow::kOneWay)},
-      tells_(readSizes()),
+      tells_(readSizes() | kHeard | (distance_.isFar() ? kFar : 0)),
       untimed_(fixed ? ~std::uint32_t{0} : 0) {}
 
 // A bit for each size that is read.

@@ -32,7 +32,7 @@ class MessageWays {
 
   // Whether the peer's core is far, as this rank has found out from what it received, and as the peer has told.
   bool isFar() const { return far_.load(std::memory_order_relaxed); }
-  bool isFar(std::uint32_t told) const { return told == 0 ? isFar() : (told & kFar) != 0; }
+  bool isFar(std::uint32_t told) const { return (told & kHeard) == 0 ? isFar() : (told & kFar) != 0; }
 
   // Whether the next message to the peer is read. `told`: what the peer's received() returned last; 0 if nothing.
   bool sends(std::uint64_t bytes, std::uint32_t told);
@@ -41,7 +41,7 @@ class MessageWays {
     return (untimed_.load(std::memory_order_relaxed) >> WaysBySize::indexOf(bytes) & 1) == 0;
   }
   // A message from the peer took this long, if it was timed, and so did a line from its core. Returns what to tell the peer: a bit for
-  // each size that is read, kTold once this rank has decided, and kFar; and kHeard, so that it is not 0.
+  // each size that is read, kTold once this rank has decided, kHeard, and kFar.
   std::uint32_t received(std::uint64_t bytes, bool read, std::optional<std::chrono::nanoseconds> time,
                          std::optional<std::chrono::nanoseconds> line = {});
 

@@ -17,7 +17,7 @@ constexpr std::uint32_t kFirstRegion = StepNote::kAddress + 1;
 LocalPeerMemory::LocalPeerMemory(PeerSession& session, const Reach& reach)
     : session_(session), reach_(reach) {
   const bool areFixed = reach.choices.adapt == 0 || !reach.peerReads || !reach.reads;
-  if (reach.choices.followsDistance() && !reach.sameProcess)
+  if (!reach.sameProcess)
     ways_ = std::make_unique<MessageWays>(reach.choices, reach.decides, reach.tell, areFixed);
 }
 

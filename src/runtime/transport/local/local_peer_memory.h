@@ -63,7 +63,7 @@ class LocalPeerMemory : public PeerMemory {
   PeerSession& session_;
   const Reach reach_;
   ReadableMemory readable_;
-  std::unique_ptr<MessageWays> ways_;  // if they may change, or the distance
+  std::unique_ptr<MessageWays> ways_;  // between processes
 };
 
 }  // namespace xylem::transport

@@ -90,7 +90,7 @@ struct QueueControl {
   alignas(kCounterBytes) std::atomic<std::uint32_t> reading;
   alignas(kCounterBytes) OutputOffer offer;
   DeviceQueue device;
-  // By the writer: counts messages, for a reader that times how long the line takes to come (choices/core_distance.h). Far from the other
+  // By the writer: counts pieces of messages, for a reader that times how long the line takes to come (choices/core_distance.h). Far from the other
   // lines: processors fetch lines behind those that are loaded, and it would be there before it is loaded.
   alignas(2048) std::atomic<std::uint32_t> beat;
 };

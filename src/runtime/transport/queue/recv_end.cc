@@ -91,7 +91,9 @@ bool RecvEnd::copy(const StepNote& note, std::byte* out, std::size_t whole, cons
 void RecvEnd::received(std::size_t whole, std::optional<std::chrono::nanoseconds> time) {
   if (lastRegion_ > StepNote::kAddress) return;  // mapped
   std::optional<std::chrono::nanoseconds> line;
-  if (beat_.isDue(whole)) line = beat_.load(queue_.control->beat);
+  // After much data the line may have left the caches. Staged data comes in steps, with a line for each.
+  const bool mayHaveLeft = lastRegion_ != 0 && whole > kMaxCopyBytes;
+  if (!mayHaveLeft && beat_.isDue(whole)) line = beat_.load(queue_.control->beat);
   const std::uint32_t tells = memory_->received(whole, lastRegion_ == StepNote::kAddress, time, line);
   if (tells == told_) return;
   told_ = tells;
@@ -108,7 +110,8 @@ std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t le
   lastRegion_ = note == nullptr ? 0 : note->region;
   if (lastRegion_ == 0) {
     const std::size_t bytes = std::min(left, stepBytes(protocol));
-    return take(protocol, out, bytes) ? bytes : 0;
+    const Handover handover = reaches ? memory_->handoverFrom() : Handover::kFarCache;
+    return take(protocol, out, bytes, handover) ? bytes : 0;
   }
   const std::size_t whole = note->bytes;
   if (const std::size_t expected = std::min(left + taken_, kMaxPieceBytes); whole != expected)

@@ -62,7 +62,7 @@ class RecvEnd {
   // Copies the next step to `out` and releases it; from another address space or the network with one copy.
   // Returns false if not all of it has arrived. Part of the payload may be in `out` then, so the caller must
   // ask for the step again with the same `out`.
-  bool take(Protocol protocol, std::byte* out, std::size_t bytes) {
+  bool take(Protocol protocol, std::byte* out, std::size_t bytes, Handover handover = Handover::kFarCache) {
     assert(bytes <= stepBytes(protocol));
     if (!inSlots(protocol)) {
       if (!unpack(protocol, out, bytes)) return false;
@@ -72,7 +72,7 @@ class RecvEnd {
       if (note.region != 0) {
         if (!copy(note, out, bytes)) return false;
       } else if (const std::size_t filled = buffer_.filled; filled < bytes) {
-        copyFromCore(out + filled, inSlot(note) + filled, bytes - filled, handover());
+        copyFromCore(out + filled, inSlot(note) + filled, bytes - filled, handover);
       }
     }
     release(protocol);
@@ -104,7 +104,6 @@ class RecvEnd {
   // One call of the kernel for 4 MiB takes a tenth less time than four.
   static constexpr std::size_t kMaxReadBytes = std::size_t{4} << 20;
 
-  Handover handover() const { return memory_ == nullptr ? Handover::kFarCache : memory_->handoverFrom(); }
   bool inSlots(Protocol protocol) const { return protocol == Protocol::kSimple || pump_ != nullptr; }
   const std::byte* inSlot(const StepNote& note) const {
     const std::byte* const slot = queue_.simple + step_ % kQueueSteps * queue_.slotBytes;

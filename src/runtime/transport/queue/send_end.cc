@@ -80,23 +80,25 @@ std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::si
     put(protocol, data, step);
     return step;
   }
-  if (sharesPieces() && left >= kMinSharedBytes) {
-    const std::size_t bytes = std::min(left, kMaxPieceBytes);
-    StepNote note;
-    note.bytes = static_cast<std::uint32_t>(bytes);
+  if (sharesPieces() && whole >= kLeastHandedOver) {
     if (left == whole) {
       const std::uint32_t told = queue_.control->told.load(std::memory_order_relaxed);
       messageIsRead_ = memory_->readsMessage(whole, told);
       handover_ = memory_->handoverTo(told);
-      queue_.control->beat.store(++messages_, std::memory_order_release);
     }
+    queue_.control->beat.store(++pieces_, std::memory_order_release);
+  }
+  if (sharesPieces() && left >= kMinSharedBytes) {
+    const std::size_t bytes = std::min(left, kMaxPieceBytes);
+    StepNote note;
+    note.bytes = static_cast<std::uint32_t>(bytes);
     if (memory_->locate(data, bytes, messageIsRead_, note)) {
       publishShared(note);
       return bytes;
     }
   }
   if (sharesPieces()) {
-    put(protocol, data, step, placeOf(whole));
+    put(protocol, data, step, placeOf(whole), handover_);
   } else {
     [[maybe_unused]] const bool sent = share(protocol, data, step);
     assert(sent);

@@ -104,9 +104,10 @@ class SendEnd {
   void refresh();
   void pushOn();
   // Into the next slot, which is free.
-  void put(Protocol protocol, const std::byte* data, std::size_t bytes, std::size_t place = 0) {
+  void put(Protocol protocol, const std::byte* data, std::size_t bytes, std::size_t place = 0,
+           Handover handover = Handover::kFarCache) {
     if (!inSlots(protocol)) return pack(protocol, data, bytes);
-    if (bytes > 0) copyToCore(slot() + place, data, bytes, handover_);
+    if (bytes > 0) copyToCore(slot() + place, data, bytes, handover);
     publishInSlot(bytes, place);
   }
   // Queues with a pump have no wide slots.
@@ -155,8 +156,8 @@ class SendEnd {
   int peer_;
   bool isPopulated_ = false;                 // the wide slots have their memory
   bool messageIsRead_ = false;               // through the kernel, if the peer can map it in no other way
-  Handover handover_ = Handover::kFarCache;  // of steps in slots
-  std::uint32_t messages_ = 0;               // as in QueueControl::beat
+  Handover handover_ = Handover::kFarCache;  // of the message that is under way
+  std::uint32_t pieces_ = 0;                 // as in QueueControl::beat
   PeerMemory* memory_;
   Pump* pump_;
   Staging staging_;
