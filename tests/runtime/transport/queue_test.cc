@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <random>
 #include <set>
 #include <thread>
@@ -145,6 +148,61 @@ class OtherMemory : public PeerMemory {
   const std::byte* reach(const StepNote&) override { return nullptr; }
   void read(const StepNote&, std::byte*) override {}
 };
+
+// The receiver tells with each message what it has found of the distance, and with the next one the sender does as told. Each piece brings the
+// receiver a line whose time tells the distance.
+TEST(Queue, TheSenderHandsMessagesOverAsTheReceiverTells) {
+  class Telling final : public OtherMemory {
+   public:
+    Hears hearsOf(std::uint64_t) const override { return Hears::kMessage; }
+    std::uint32_t received(std::uint64_t, bool read, std::optional<std::chrono::nanoseconds>,
+                           std::optional<std::chrono::nanoseconds> line) override {
+      EXPECT_FALSE(read);
+      lines += line.has_value();
+      return ++tells;
+    }
+    Handover handoverTo(std::uint32_t told) const override {
+      asked.push_back(told);
+      return Handover::kMemory;
+    }
+    Handover handoverFrom() const override { return Handover::kMemory; }
+    int lines = 0;
+    std::uint32_t tells = 0;
+    mutable std::vector<std::uint32_t> asked;
+  };
+  for (const std::size_t bytes : {std::size_t{1024}, std::size_t{65536}, std::size_t{300000}}) {
+    OwnedQueue owned(1 << 20);
+    Telling memory;
+    SendEnd sender(1, owned.queue, &memory);
+    RecvEnd receiver(0, owned.queue, &memory);
+    const std::vector<std::byte> data = pattern(bytes, 1);
+    std::vector<std::byte> out(bytes);
+    constexpr std::uint32_t kMessages = 400;
+    for (std::uint32_t i = 0; i < kMessages; ++i) {
+      for (std::size_t done = 0; done < bytes;) {
+        const std::size_t piece =
+            sender.sendPiece(Protocol::kSimple, data.data() + done, bytes - done, bytes);
+        ASSERT_EQ(receiver.takePiece(Protocol::kSimple, out.data() + done, bytes - done), piece);
+        done += piece;
+      }
+      ASSERT_EQ(out, data);
+      receiver.received(bytes, std::nullopt);
+    }
+    ASSERT_EQ(memory.asked.size(), kMessages);
+    for (std::uint32_t i = 0; i < kMessages; ++i) EXPECT_EQ(memory.asked[i], i);
+    // One after every 128 KiB at most, and after each message that is longer.
+    EXPECT_EQ(memory.lines,
+              static_cast<int>(kMessages / std::max<std::size_t>(1, ((128 << 10) + bytes - 1) / bytes)));
+  }
+  // Less than a KiB has no time to lose.
+  OwnedQueue owned(1 << 20);
+  Telling memory;
+  SendEnd sender(1, owned.queue, &memory);
+  std::byte data[1023] = {};
+  EXPECT_EQ(sender.sendPiece(Protocol::kSimple, data, sizeof data, sizeof data), sizeof data);
+  EXPECT_TRUE(memory.asked.empty());
+  EXPECT_EQ(owned.queue.control->beat, 0u);
+}
 
 // Messages of one size go through all of a wide slot before the first place is written again.
 TEST(Queue, MessagesOfOneStepLieInOtherPlacesOfAWideSlotInEachLap) {
