@@ -239,7 +239,6 @@ void DirectExchange::noteDistance() {
   Other& other = others_[static_cast<std::size_t>(rank)];
   if (!other.distance.took(other.beat.load(meeting_.beatOf(rank), now_))) return;
   chooseHandovers();
-  if (rank != partner()) return;
   for (const std::unique_ptr<transport::WaysBySize>& ways : timed_[other.distance.isFar()])
     if (ways != nullptr) ways->resume();
 }
