@@ -32,8 +32,9 @@ template <typename Value>
 cudaError_t write(CUstream stream, CUdeviceptr address, Value value, unsigned flags) {
   if ((flags & ~unsigned{CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER}) != 0) return cudaErrorInvalidValue;
   if (const cudaError_t bad = requirePlace<Value>(address)) return bad;
-  cuda_api::enqueueWork(requireUncaptured(stream).queue(),
-                        [address, value] { wordAt<Value>(address).store(value, std::memory_order_release); });
+  cuda_api::enqueueInstant(requireUncaptured(stream).queue(), [address, value] {
+    wordAt<Value>(address).store(value, std::memory_order_release);
+  });
   return cudaSuccess;
 }
 
@@ -57,7 +58,7 @@ cudaError_t await(CUstream stream, CUdeviceptr address, Value value, unsigned fl
   const unsigned condition = flags & ~unsigned{CU_STREAM_WAIT_VALUE_FLUSH};
   if (condition > CU_STREAM_WAIT_VALUE_NOR) return cudaErrorInvalidValue;
   if (const cudaError_t bad = requirePlace<Value>(address)) return bad;
-  cuda_api::enqueueSteps(requireUncaptured(stream).queue(), [address, value, condition] {
+  cuda_api::enqueueSteps<true>(requireUncaptured(stream).queue(), [address, value, condition] {
     const Value found = wordAt<Value>(address).load(std::memory_order_acquire);
     return fits(found, value, condition) ? device::Progress::kDone : device::Progress::kWouldBlock;
   });

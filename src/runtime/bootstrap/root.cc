@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <mutex>
 
 #include "core/error.h"
+#include "core/per_process.h"
 #include "runtime/sockets/interfaces.h"
 
 namespace xylem::bootstrap {
@@ -22,14 +25,17 @@ constexpr std::size_t kMaxAddressesSent = 1024;
 // times out first and says which.
 constexpr std::chrono::milliseconds kExtraTime{1000};
 
-// Set when static destructors have destroyed the roots: programs may end communicators after that.
-constinit std::atomic<bool> rootsGone{false};
-
-// The roots of this process.
+// The roots of this process. They end with it; programs may end communicators after that. A child of fork has none: their threads are its
+// parent's.
 class Roots {
  public:
-  ~Roots() { rootsGone.store(true, std::memory_order_release); }
+  static Roots& instance() {
+    static constinit PerProcess<Roots> roots;
+    return roots.get();
+  }
   void keep(std::unique_ptr<Root> root) {
+    static constinit std::atomic<bool> endsAtExit{false};
+    if (!endsAtExit.exchange(true)) std::atexit([] { instance().end(); });
     const std::lock_guard lock(mutex_);
     roots_.push_back(std::move(root));
   }
@@ -39,14 +45,14 @@ class Roots {
   }
 
  private:
+  void end() {
+    const std::lock_guard lock(mutex_);
+    roots_.clear();
+  }
+
   std::mutex mutex_;
   std::vector<std::unique_ptr<Root>> roots_;
 };
-
-Roots& allRoots() {
-  static Roots roots;
-  return roots;
-}
 
 sockets::SocketAddress startRoot(const sockets::SocketAddress& address, const sockets::Secret& secret,
                                  const Settings& settings, std::shared_ptr<const Logger> log) {
@@ -55,7 +61,7 @@ sockets::SocketAddress startRoot(const sockets::SocketAddress& address, const so
   const sockets::SocketAddress bound = root->address();
   root->start();
   forgetEndedRoots();
-  allRoots().keep(std::move(root));
+  Roots::instance().keep(std::move(root));
   return bound;
 }
 
@@ -96,9 +102,7 @@ void hostCommId(const UniqueId& id, const Settings& settings, std::shared_ptr<co
   if (settings.isSet(Setting::kCommId)) startRoot(id.address(), id.secret(), settings, std::move(log));
 }
 
-void forgetEndedRoots() {
-  if (!rootsGone.load(std::memory_order_acquire)) allRoots().forgetEnded();
-}
+void forgetEndedRoots() { Roots::instance().forgetEnded(); }
 
 Root::Root(const sockets::SocketAddress& address, const sockets::Secret& secret, std::chrono::seconds timeout,
            std::shared_ptr<const Logger> log, const Reminder::Times& reminders)

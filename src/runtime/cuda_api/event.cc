@@ -22,7 +22,7 @@ Event::Event(const IpcName& name) : timed_(false), ours_(false) {
 void Event::recordNow(device::Stream& stream) {
   if (counts_ != nullptr) {
     const std::uint64_t number = counts_->recorded.fetch_add(1, std::memory_order_acq_rel) + 1;
-    enqueueWork(stream, [counts = counts_, number] {
+    enqueueInstant(stream, [counts = counts_, number] {
       std::uint64_t known = counts->reached.load(std::memory_order_relaxed);
       while (known < number &&
              !counts->reached.compare_exchange_weak(known, number, std::memory_order_release)) {
@@ -65,13 +65,7 @@ std::function<bool()> Event::whenReached() const {
   return [event = last_] { return isReached(event); };
 }
 
-void Event::awaitNow(device::Stream& stream) const {
-  auto reached = whenReached();
-  if (reached()) return;
-  enqueueSteps(stream, [reached = std::move(reached)] {
-    return reached() ? device::Progress::kDone : device::Progress::kWouldBlock;
-  });
-}
+void Event::awaitNow(device::Stream& stream) const { enqueueWait(stream, whenReached()); }
 
 void Event::makeWait(CudaStream& stream, bool external) {
   Capture::Mark mark;

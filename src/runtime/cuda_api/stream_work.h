@@ -18,12 +18,13 @@
 
 namespace xylem::cuda_api {
 
-// A function as a task. Frees itself when it is finished.
-template <typename Work>
+// A function as a task. Frees itself when it is finished. kBrief: see Task::isBrief().
+template <typename Work, bool kBrief>
 class StreamTask final : public device::Task {
  public:
   explicit StreamTask(Work work) : work_(std::move(work)) {}
   device::Progress step() override { return work_(); }
+  bool isBrief() const override { return kBrief; }
   void finish(const Error*) noexcept override { const std::unique_ptr<StreamTask> self(this); }
 
  private:
@@ -31,19 +32,26 @@ class StreamTask final : public device::Task {
 };
 
 // Enqueues a function that returns a Progress, like Task::step, and is called until that is kDone.
-template <typename Work>
+template <bool kBrief = false, typename Work>
 void enqueueSteps(device::Stream& stream, Work work) {
-  device::Scheduler::instance().enqueue(stream,
-                                        *std::make_unique<StreamTask<Work>>(std::move(work)).release());
+  device::Scheduler::instance().enqueue(
+      stream, *std::make_unique<StreamTask<Work, kBrief>>(std::move(work)).release());
 }
 
 // Enqueues a function that is called once.
-template <typename Work>
+template <bool kBrief = false, typename Work>
 void enqueueWork(device::Stream& stream, Work work) {
-  enqueueSteps(stream, [work = std::move(work)]() mutable {
+  enqueueSteps<kBrief>(stream, [work = std::move(work)]() mutable {
     work();
     return device::Progress::kDone;
   });
+}
+
+// The same for a function that takes hardly any time: it is called now if nothing stands before it.
+template <typename Work>
+void enqueueInstant(device::Stream& stream, Work work) {
+  if (!stream.pending() || device::Scheduler::instance().catchUp(stream)) return work();
+  enqueueWork<true>(stream, std::move(work));
 }
 
 // A point in a stream, reached once all tasks before it are done. It outlives the stream. (Event, in event.h,
@@ -60,7 +68,7 @@ inline bool isReached(const SharedEvent& event) {
 }
 
 inline void enqueueRecord(device::Stream& stream, SharedEvent event) {
-  enqueueWork(stream, [event = std::move(event)] {
+  enqueueInstant(stream, [event = std::move(event)] {
     event->when = std::chrono::steady_clock::now();
     event->reached.store(true, std::memory_order_release);
   });
@@ -73,12 +81,17 @@ inline SharedEvent recordEvent(device::Stream& stream) {
   return event;
 }
 
-// Tasks enqueued on `stream` from now on wait for `event`.
-inline void waitForEvent(device::Stream& stream, SharedEvent event) {
-  if (isReached(event)) return;
-  enqueueSteps(stream, [event = std::move(event)] {
-    return isReached(event) ? device::Progress::kDone : device::Progress::kWouldBlock;
+// Tasks enqueued on `stream` from now on wait until `reached` returns true, which it does for ever then.
+template <typename Reached>
+void enqueueWait(device::Stream& stream, Reached reached) {
+  if (reached()) return;
+  device::Scheduler::instance().catchUp(stream);
+  enqueueSteps<true>(stream, [reached = std::move(reached)] {
+    return reached() ? device::Progress::kDone : device::Progress::kWouldBlock;
   });
+}
+inline void waitForEvent(device::Stream& stream, SharedEvent event) {
+  enqueueWait(stream, [event = std::move(event)] { return isReached(event); });
 }
 
 // Calls a function of the program on a thread that does nothing else; starts one if all such threads are

@@ -14,8 +14,10 @@
 namespace xylem::device {
 namespace {
 
-// The stream to which this thread enqueued last.
+// The stream to which this thread enqueued last, and whether one of the few tasks before went to another stream.
 XYLEM_THREAD_LOCAL const Stream* latest = nullptr;
+XYLEM_THREAD_LOCAL int takesTurns = 0;
+constexpr int kTakesTurns = 8;
 
 // A thread that waits for the stream to which it enqueued last usually finishes it alone. It looks for other
 // streams only after this many tries in vain, as looking takes cache lines away from other threads.
@@ -37,6 +39,8 @@ constexpr std::chrono::milliseconds kLoopTime{1};
 // How long a turn before another one's work takes, and how much of it in vain.
 constexpr std::chrono::milliseconds kLongestTurn{4};
 constexpr std::chrono::microseconds kIdleTurn{100};
+// A thread that is far ahead goes on after this time in vain: it may be the one that other ranks wait for.
+constexpr std::chrono::microseconds kIdleLimit{1000};
 
 // The scheduler of this process, while there is one.
 std::atomic<Scheduler*> alive{nullptr};
@@ -127,6 +131,7 @@ void Scheduler::enqueue(Stream& stream, Task& task, bool lasting) {
     worker = &workerOf(stream.device());
     stream.setWorker(worker);
   }
+  takesTurns = latest != &stream ? kTakesTurns : std::max(takesTurns - 1, 0);
   latest = &stream;
   const bool hurries = lasting && stream.noteLong(std::chrono::steady_clock::now());
   stream.enqueue(task);
@@ -142,8 +147,28 @@ void Scheduler::begin(Stream& stream) noexcept {
   stream.release();
 }
 
+bool Scheduler::catchUp(Stream& stream) noexcept {
+  if (Stream::runsOnThisThread()) return false;
+  auto& poller = perThread<Poller>();
+  do {
+    if (!stream.tryClaim()) return false;
+    while (stream.run(Stream::Which::kBrief) == Progress::kAdvanced) stream.notePolling();
+    stream.release();
+    if (!stream.pending()) return true;
+    // A program that orders two streams by events often waits for one in the other.
+  } while (takesTurns > 0 && helpOne(&stream, -1, false, poller.turn, Helper::kPolling,
+                                     Stream::Which::kBrief) == Helped::kAdvanced);
+  return false;
+}
+
+void Scheduler::limit(Stream& stream) {
+  const std::uint64_t enqueued = stream.enqueued();
+  if (enqueued - stream.finished() <= kMostAhead || Stream::runsOnThisThread()) return;
+  pollUntil(stream, enqueued - kMostAhead / 2, std::chrono::hours(1), kIdleLimit);
+}
+
 Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkStalls, std::size_t& turn,
-                                     Helper helper) {
+                                     Helper helper, Stream::Which which) {
   Stream* chosen = nullptr;
   bool taken = false;
   {
@@ -168,7 +193,7 @@ Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkSt
     chosen->noteLeft();
   else if (helper != Helper::kAsking)
     chosen->noteAwaited();
-  const Progress progress = chosen->run();
+  const Progress progress = chosen->run(which);
   if (progress == Progress::kWouldBlock && checkStalls) chosen->checkStall();
   chosen->release();
   return progress == Progress::kWouldBlock ? Helped::kBlocked : Helped::kAdvanced;
@@ -247,18 +272,23 @@ bool Scheduler::poll(Stream* stream) {
   return advanced;
 }
 
-void Scheduler::takeTurn(Stream& stream) {
+// Polls until `target` tasks of the stream are finished. Gives up after `longest`, or once nothing has advanced for `idle`.
+bool Scheduler::pollUntil(Stream& stream, std::uint64_t target, std::chrono::milliseconds longest,
+                          std::chrono::microseconds idle) {
   using Clock = std::chrono::steady_clock;
-  const std::uint64_t target = stream.enqueued();
   const Clock::time_point start = Clock::now();
   Clock::time_point last = start;  // something advanced
   while (stream.finished() < target) {
     const bool advanced = poll(&stream);
     const Clock::time_point now = Clock::now();
     if (advanced) last = now;
-    if (now - start > kLongestTurn || now - last > kIdleTurn) break;
+    if (now - start > longest || now - last > idle) return false;
   }
-  if (stream.finished() >= target) return;
+  return true;
+}
+
+void Scheduler::takeTurn(Stream& stream) {
+  if (pollUntil(stream, stream.enqueued(), kLongestTurn, kIdleTurn)) return;
   stream.takePolled();  // from now on the worker need not leave it to this thread
   if (Worker* worker = stream.worker()) worker->hurry();
 }

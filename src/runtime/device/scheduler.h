@@ -95,6 +95,13 @@ class Scheduler {
   void enqueue(Stream& stream, Task& task, bool lasting = false);
   // After enqueueing a very short task: runs it at once, if no other task is before it.
   void begin(Stream& stream) noexcept;
+  // Before a thread enqueues: runs the brief tasks in front of the stream, as far as they can go on. Returns whether the stream is empty.
+  // Does nothing inside of a task.
+  bool catchUp(Stream& stream) noexcept;
+  // After a thread has enqueued: if more than kMostAhead tasks are in the stream, runs it until half of these are left, or nothing has
+  // advanced for a moment. A GPU takes 1024 launches, too, before it lets the program wait. Does nothing inside of a task.
+  static constexpr std::uint64_t kMostAhead = 1024;
+  void limit(Stream& stream);
   // Returns when all tasks enqueued before the call are done. Errors stay in the stream.
   void wait(Stream& stream);
   // A turn of a thread that asks again and again whether something is done: runs `stream`, or, if that is null
@@ -125,7 +132,9 @@ class Scheduler {
   // one after `turn`. Each caller has a `turn` of its own: if all shared one, other helpers could always move
   // it to just before the same stream, so that one helper would never see another.
   Helped helpOne(const Stream* own, int device, bool checkStalls, std::size_t& turn,
-                 Helper helper = Helper::kWaiting);
+                 Helper helper = Helper::kWaiting, Stream::Which which = Stream::Which::kAll);
+  bool pollUntil(Stream& stream, std::uint64_t target, std::chrono::milliseconds longest,
+                 std::chrono::microseconds idle);
   Worker& workerOf(int device);
   void startAnew();
 

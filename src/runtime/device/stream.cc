@@ -79,7 +79,7 @@ void Stream::finishFront(const Error* error) noexcept {
   finished_.store(finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-Progress Stream::run() noexcept {
+Progress Stream::run(Which which) noexcept {
   const Running running;
   Progress outcome = Progress::kWouldBlock;
   for (;;) {
@@ -88,6 +88,7 @@ Progress Stream::run() noexcept {
       if (front_ == nullptr) return Progress::kDone;
     }
     Task* const task = front_;
+    if (which == Which::kBrief && !task->isBrief()) return outcome;
     try {
       const Progress progress = task->step();
       if (front_ != task)

@@ -42,8 +42,9 @@ class Stream {
   void release() noexcept { claimed_.store(false, std::memory_order_release); }
 
   // With the claim: runs tasks until one would block, one only advanced, or none is left. A task that fails
-  // is finished with its error. kDone: no task is left.
-  Progress run() noexcept;
+  // is finished with its error. kDone: no task is left. `which`: kBrief stops at the first task that is not brief, too.
+  enum class Which { kAll, kBrief };
+  Progress run(Which which = Which::kAll) noexcept;
   // Whether the calling thread is inside of run(), of any stream.
   static bool runsOnThisThread() noexcept;
   // With the claim, after run() returned kWouldBlock: the first task checks whether it waits in vain.

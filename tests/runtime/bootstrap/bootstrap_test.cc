@@ -7,8 +7,11 @@
 #include <sys/wait.h>
 
 #include <barrier>
+#include <cstdlib>
 #include <cstring>
 #include <future>
+#include <memory>
+#include <thread>
 
 #include "runtime/bootstrap/job.h"
 #include "runtime/sockets/handshake.h"
@@ -304,6 +307,24 @@ pid_t startRank(const Job& job, int rank, int ranks) {
 
 constexpr const char* kNoForks =
     "the thread sanitizer cannot follow a fork of a process with threads, and the root is one";
+
+// A program makes an id, forks and its child ends by exit(). A thread of the child takes the memory of the root's.
+TEST(Bootstrap, AChildOfForkHasNoRootToEnd) {
+  if (testing::kThreadSanitizer) GTEST_SKIP() << kNoForks;
+  if (testing::kAddressSanitizer) GTEST_SKIP() << "the child looks for leaks, and finds its parent's";
+  const Settings settings = loopbackSettings();
+  openRendezvous(settings, std::make_shared<Logger>(settings));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    std::thread([] {}).join();
+    std::exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
 
 TEST(Bootstrap, AKilledProcessIsNamed) {
   if (testing::kThreadSanitizer) GTEST_SKIP() << kNoForks;

@@ -1,4 +1,4 @@
-// Groups: sends and receives in any pattern, several operations, communicators and streams at once.
+// Groups: sends and receives in any pattern, several operations, communicators and streams at once. And many calls one after the other.
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,9 @@
 #include <span>
 #include <tuple>
 
+#include "runtime/api/cuda_handles.h"
 #include "runtime/comm/rank_threads.h"
+#include "runtime/device/scheduler.h"
 #include "support/reused_buffer.h"
 
 namespace xylem::comm {
@@ -228,6 +230,56 @@ TEST(Group, OneThreadDrivesAllRanks) {
     EXPECT_EQ(data[static_cast<std::size_t>(r)][99'999], kRanks);
     EXPECT_EQ(cudaStreamDestroy(streams[r]), cudaSuccess);
     CHECK_NCCL(ncclCommDestroy(comms[r]));
+  }
+  cudaSetDevice(0);
+}
+
+// One thread for two ranks, which makes calls outside of groups and never waits.
+TEST(Calls, EachRunsWhatWasIssuedBefore) {
+  const Variables variables{};
+  constexpr int kRanks = 2, kCalls = 1200;
+  ncclComm_t comms[kRanks] = {};
+  cudaStream_t streams[kRanks] = {};
+  std::vector<std::int64_t> data[kRanks];
+  CHECK_NCCL(ncclCommInitAll(comms, kRanks, nullptr));
+  const auto call = [&](int rank, int i) {
+    std::int64_t* const own = &data[rank][static_cast<std::size_t>(i)];
+    CHECK_NCCL(ncclAllReduce(own, own, 1, ncclInt64, ncclSum, comms[rank], streams[rank]));
+  };
+  for (int rank = 0; rank < kRanks; ++rank) {
+    cudaSetDevice(rank);
+    ASSERT_EQ(cudaStreamCreate(&streams[rank]), cudaSuccess);
+    for (int i = 0; i < kCalls; ++i) data[rank].push_back(i + rank);
+    call(rank, 0);
+  }
+  const auto wait = [&] {
+    for (int rank = 0; rank < kRanks; ++rank)
+      ASSERT_EQ(cudaStreamSynchronize(streams[rank]), cudaSuccess) << ncclGetLastError(comms[rank]);
+  };
+  wait();
+  for (cudaStream_t stream : streams) api::streamOf(stream)->queue().attend();  // keeps the workers away
+  const auto left = [&](int rank) {
+    const device::Stream& queue = api::streamOf(streams[rank])->queue();
+    return queue.enqueued() - queue.finished();
+  };
+  // The other rank is there soon, so that one call at most is left.
+  int i = 1;
+  for (; i < 100; ++i)
+    for (int rank = 0; rank < kRanks; ++rank) {
+      call(rank, i);
+      ASSERT_LE(left(rank), 1u) << "rank " << rank << ", call " << i;
+    }
+  // It is late, so that all are left.
+  for (int rank = 0; rank < kRanks; ++rank)
+    for (int later = i; later < kCalls; ++later) call(rank, later);
+  EXPECT_GT(left(0), device::Scheduler::kMostAhead);
+  for (cudaStream_t stream : streams) api::streamOf(stream)->queue().leave();
+  wait();
+  for (const auto& own : data)
+    for (int at = 0; at < kCalls; ++at) ASSERT_EQ(own[static_cast<std::size_t>(at)], 2 * at + 1);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    EXPECT_EQ(cudaStreamDestroy(streams[rank]), cudaSuccess);
+    CHECK_NCCL(ncclCommDestroy(comms[rank]));
   }
   cudaSetDevice(0);
 }

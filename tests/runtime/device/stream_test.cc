@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -25,6 +26,7 @@ class TestTask final : public Task {
     ++stalls;
     if (giveUp) throw Error(ResultCode::kRemoteError, "gave up");
   }
+  bool isBrief() const override { return brief; }
   void finish(const Error* error) noexcept override {
     failed = error != nullptr;
     finished.store(true, std::memory_order_release);
@@ -33,6 +35,7 @@ class TestTask final : public Task {
   std::atomic<bool> finished{false};
   bool failed = false;
   bool giveUp = false;
+  bool brief = false;
   std::atomic<int> stalls{0};
 
  private:
@@ -195,6 +198,65 @@ TEST(Scheduler, ATaskThatPollsRunsNoOther) {
   Scheduler::instance().wait(first.get());
   EXPECT_FALSE(ranInside);
   second.get().leave();
+}
+
+TEST(Scheduler, AThreadCatchesUpWithBriefTasksOnly) {
+  Stream stream(0);
+  bool open = false;
+  int turns = 0;
+  TestTask first([] { return Progress::kDone; });
+  TestTask second([&] { return ++turns < 3 ? Progress::kAdvanced : Progress::kDone; });
+  TestTask gate([&] { return open ? Progress::kDone : Progress::kWouldBlock; });
+  TestTask lasting([] { return Progress::kDone; });
+  for (TestTask* task : {&first, &second, &gate}) task->brief = true;
+  for (TestTask* task : {&first, &second, &gate, &lasting}) stream.enqueue(*task);
+  Scheduler& scheduler = Scheduler::instance();
+  EXPECT_FALSE(scheduler.catchUp(stream));
+  EXPECT_EQ(stream.finished(), 2u) << "the third waits for another rank";
+  open = true;
+  EXPECT_FALSE(scheduler.catchUp(stream));
+  EXPECT_EQ(stream.finished(), 3u) << "the last takes long";
+  lasting.brief = true;
+  EXPECT_TRUE(scheduler.catchUp(stream));
+  EXPECT_TRUE(stream.takePolled()) << "the worker leaves the stream to this thread";
+  EXPECT_TRUE(stream.tryClaim());
+  EXPECT_FALSE(scheduler.catchUp(stream)) << "another thread runs it";
+}
+
+TEST(Scheduler, ATaskCatchesUpWithNoOther) {
+  OwnedStream first(0);
+  Stream second(0);
+  TestTask other([] { return Progress::kDone; });
+  other.brief = true;
+  second.enqueue(other);
+  TestTask catches([&] { return Scheduler::instance().catchUp(second), Progress::kDone; });
+  Scheduler::instance().enqueue(first.get(), catches);
+  Scheduler::instance().wait(first.get());
+  EXPECT_FALSE(other.finished);
+}
+
+TEST(Scheduler, AThreadIsNotFarAheadOfItsStream) {
+  OwnedStream stream(0);
+  stream.get().attend();  // keeps the worker away
+  std::deque<TestTask> tasks;
+  const auto enqueue = [&](const std::function<Progress()>& work) {
+    Scheduler::instance().enqueue(stream.get(), tasks.emplace_back(work));
+    Scheduler::instance().limit(stream.get());
+    return stream.get().enqueued() - stream.get().finished();
+  };
+  constexpr std::uint64_t kMost = Scheduler::kMostAhead;
+  for (std::uint64_t i = 0; i < kMost; ++i) ASSERT_EQ(enqueue([] { return Progress::kDone; }), i + 1);
+  EXPECT_LE(enqueue([] { return Progress::kDone; }), kMost / 2 + 1);
+  Scheduler::instance().wait(stream.get());
+
+  bool open = false;
+  const auto gate = [&] { return open ? Progress::kDone : Progress::kWouldBlock; };
+  for (std::uint64_t i = 0; i < kMost + 3; ++i) enqueue(gate);
+  EXPECT_EQ(stream.get().enqueued() - stream.get().finished(), kMost + 3)
+      << "it may be this thread that others wait for";
+  open = true;
+  Scheduler::instance().wait(stream.get());
+  stream.get().leave();
 }
 
 TEST(Scheduler, TheWorkerLeavesAPolledStreamAloneForOneLook) {

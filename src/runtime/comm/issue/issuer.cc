@@ -267,13 +267,16 @@ void Issuer::addToGraph(std::span<const CommOperation> operations, const Staged&
 void Issuer::launch(std::span<const CommOperation> operations, std::uint64_t again) {
   launches_.askNowAndThen();
   if (gpu_) return launchOnGpu(operations);
+  // Operations that the program has issued before may only need a thread that runs them.
+  const bool isFirst =
+      comesFirst(operations) ||
+      (device::Scheduler::instance().catchUp(*operations.front().stream) && comesFirst(operations));
   launches_.throwIfFailed();
-  const bool isFirst = comesFirst(operations);
   const bool isKept = works_.again(operations, again);
   const GroupBytes bytes = isKept ? works_.bytes() : makeWork(operations);
   const CallEvents events = tellProfiler(operations);
   const bool begun = isFirst && (isKept || (isSmall(operations) && queuesAreReady(operations.front())));
-  if (!begun || !stepNow(bytes.all)) return issue(operations, bytes.exchanged, begun);
+  if (!begun || !stepNow(bytes.all)) return issue(operations, bytes, begun);
   const std::uint64_t path = bytes.exchanged != kNotExchanged ? kDirectPath : 0;
   if (isKept) return recorder_.addDone(operations, works_.calls(), path);
   recorder_.addDone(operations, path);
@@ -344,12 +347,14 @@ bool Issuer::stepNow(std::size_t bytes) {
 }
 
 // Hands the work to a task of the first stream. Fences hold the other streams until it is over.
-void Issuer::issue(std::span<const CommOperation> operations, std::size_t exchanged, bool begun) {
+void Issuer::issue(std::span<const CommOperation> operations, const GroupBytes& bytes, bool begun) {
   LaunchTask& launch = launches_.next();
+  const std::size_t exchanged = bytes.exchanged;
+  const bool brief = exchanged <= kBriefBytes;
+  launch.setBrief(brief || (exchanged == kNotExchanged && bytes.all <= kMaxTransferBytes));
   works_.forget();
   launch.take(works_.handedOver());
   record(operations, launch);
-  const bool brief = exchanged <= kBriefBytes;
   if (begun || exchanged <= kInstantBytes) launch.recorder().startAtOnce();
   device::Stream* const first = operations.front().stream;
   std::set<device::Stream*> others;
@@ -358,6 +363,7 @@ void Issuer::issue(std::span<const CommOperation> operations, std::size_t exchan
   launches_.issue(launch, *first, bytesOf(operations) >= kLastingBytes);
   // Begin at once, so that the peers need not wait until this rank waits for its stream.
   if (brief && !begun) device::Scheduler::instance().begin(*first);
+  device::Scheduler::instance().limit(*first);
 }
 
 Scheduling Issuer::scheduling() {

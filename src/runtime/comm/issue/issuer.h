@@ -101,7 +101,7 @@ class Issuer {
   bool queuesAreReady(const CommOperation& first);
   bool queuesAreConnected();
   bool stepNow(std::size_t bytes);
-  void issue(std::span<const CommOperation> operations, std::size_t exchanged, bool begun);
+  void issue(std::span<const CommOperation> operations, const GroupBytes& bytes, bool begun);
   Scheduling scheduling();
   void record(std::span<const CommOperation> operations, LaunchTask& launch);
   std::uint64_t pathOf(const CommOperation& operation, int collectives);

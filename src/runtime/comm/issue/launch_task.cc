@@ -16,7 +16,7 @@ void LaunchTask::begin(std::uint64_t number) {
   awaitedFences_.store(0, std::memory_order_relaxed);
   over_.store(false, std::memory_order_relaxed);
   users_.store(1, std::memory_order_relaxed);
-  begun_ = kernelIsOver_ = false;
+  begun_ = brief_ = kernelIsOver_ = false;
   stall_.reset();
   collectives_.clear();
   comparing_ = false;

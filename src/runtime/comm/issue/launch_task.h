@@ -39,12 +39,15 @@ class LaunchTask final : public device::Task {
     collectives_.push_back(call);
     compared_ = false;
   }
+  // See Task::isBrief().
+  void setBrief(bool brief) { brief_ = brief; }
   LaunchRecorder& recorder() { return recorder_; }
   // Makes the launch wait for what is in `stream`, and `stream` for the launch.
   void fence(device::Stream& stream);
 
   device::Progress step() override;
   void checkStall() override;
+  bool isBrief() const override { return brief_; }
   void finish(const Error* error) noexcept override;
 
   LaunchTask* link = nullptr;  // the next one in a list of the LaunchQueue
@@ -55,6 +58,7 @@ class LaunchTask final : public device::Task {
    public:
     explicit Fence(LaunchTask& launch) : launch_(launch) {}
     device::Progress step() override;
+    bool isBrief() const override { return true; }
     void finish(const Error*) noexcept override { launch_.leave(); }
 
    private:
@@ -83,7 +87,7 @@ class LaunchTask final : public device::Task {
   std::atomic<int> awaitedFences_{0};  // streams that have not reached their fence
   std::atomic<bool> over_{false};
   std::atomic<int> users_{0};  // the task and its fences
-  bool begun_ = false;
+  bool begun_ = false, brief_ = false;
   Stall stall_;
   LaunchRecorder recorder_;
   // Checked mode:
