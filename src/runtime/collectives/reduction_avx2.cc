@@ -40,6 +40,16 @@ using Bytes = std::uint8_t __attribute__((vector_size(16)));
       _mm256_min_ps(reinterpret_cast<__m256>(limit), reinterpret_cast<__m256>(value)));
 }
 
+// Rounds to the upper half of each word, ties to even; the lower half is undefined.
+[[gnu::always_inline]] inline Words roundedUpperHalves(Words words) {
+  return words + 0x7fffu + ((words >> 16) & 1u);
+}
+// Each word with the lower half of the first and the upper half of the second one.
+[[gnu::always_inline]] inline Words lowerAndUpperHalves(Words lower, Words upper) {
+  return reinterpret_cast<Words>(
+      _mm256_blend_epi16(reinterpret_cast<__m256i>(lower), reinterpret_cast<__m256i>(upper), 0xaa));
+}
+
 }  // namespace
 }  // namespace xylem::collectives
 

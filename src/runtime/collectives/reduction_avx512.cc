@@ -45,6 +45,18 @@ using Bytes = std::uint8_t __attribute__((vector_size(32)));
       _mm512_min_ps(reinterpret_cast<__m512>(limit), reinterpret_cast<__m512>(value)));
 }
 
+// Rounds to the upper half of each word, ties to even; the lower half is undefined.
+[[gnu::always_inline]] inline Words roundedUpperHalves(Words words) {
+  const __mmask16 odd = _mm512_test_epi32_mask(reinterpret_cast<__m512i>(words), _mm512_set1_epi32(0x10000));
+  return words + reinterpret_cast<Words>(
+                     _mm512_mask_blend_epi32(odd, _mm512_set1_epi32(0x7fff), _mm512_set1_epi32(0x8000)));
+}
+// Each word with the lower half of the first and the upper half of the second one.
+[[gnu::always_inline]] inline Words lowerAndUpperHalves(Words lower, Words upper) {
+  return reinterpret_cast<Words>(_mm512_mask_blend_epi16(0xaaaaaaaa, reinterpret_cast<__m512i>(lower),
+                                                         reinterpret_cast<__m512i>(upper)));
+}
+
 }  // namespace
 }  // namespace xylem::collectives
 

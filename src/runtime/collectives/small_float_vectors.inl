@@ -51,16 +51,15 @@ struct Vectors<Bfloat16> {
     const auto both = loadVector<Words>(from);
     return {{reinterpret_cast<Floats>(both << 16), reinterpret_cast<Floats>(both & 0xffff0000u)}};
   }
-  // The result is in the upper half of each word; the lower half is undefined. AVX-512 BF16 has an instruction for this, but it takes
+  // The result is in the upper half of each word; the lower half is undefined. A NaN remains one: it comes from an element, or from none, so its
+  // lower half is zero, and rounding adds 2^15 to that at most. AVX-512 BF16 has an instruction for this, but it takes
   // subnormal numbers for zero: results would differ from those of other processors.
   [[gnu::always_inline]] static Words rounded(Floats value) {
-    const auto bits = reinterpret_cast<Words>(value);
-    const Words up = bits + 0x7fffu + ((bits >> 16) & 1u);
-    return value != value ? Words{} + 0x7fc00000u : up;
+    return roundedUpperHalves(reinterpret_cast<Words>(value));
   }
   template <bool>
   [[gnu::always_inline]] static void store(void* to, const Block<2>& block) {
-    storeVector(to, (rounded(block.parts[0]) >> 16) | (rounded(block.parts[1]) & 0xffff0000u));
+    storeVector(to, lowerAndUpperHalves(rounded(block.parts[0]) >> 16, rounded(block.parts[1])));
   }
 };
 
