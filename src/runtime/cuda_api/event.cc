@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "core/shareable_memory.h"
 #include "runtime/cuda_api/cuda_error.h"
@@ -20,6 +21,7 @@ Event::Event(const IpcName& name) : timed_(false), ours_(false) {
 }
 
 void Event::recordNow(device::Stream& stream) {
+  if (stream.pending()) device::Scheduler::instance().catchUp(stream);
   if (counts_ != nullptr) {
     const std::uint64_t number = counts_->recorded.fetch_add(1, std::memory_order_acq_rel) + 1;
     enqueueInstant(stream, [counts = counts_, number] {
@@ -65,7 +67,12 @@ std::function<bool()> Event::whenReached() const {
   return [event = last_] { return isReached(event); };
 }
 
-void Event::awaitNow(device::Stream& stream) const { enqueueWait(stream, whenReached()); }
+void Event::awaitNow(device::Stream& stream) const {
+  auto reached = whenReached();
+  if (reached()) return;
+  device::Scheduler::instance().catchUp(stream);
+  enqueueWait(stream, std::move(reached));
+}
 
 void Event::makeWait(CudaStream& stream, bool external) {
   Capture::Mark mark;

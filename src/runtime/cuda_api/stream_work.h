@@ -50,7 +50,7 @@ void enqueueWork(device::Stream& stream, Work work) {
 // The same for a function that takes hardly any time: it is called now if nothing stands before it.
 template <typename Work>
 void enqueueInstant(device::Stream& stream, Work work) {
-  if (!stream.pending() || device::Scheduler::instance().catchUp(stream)) return work();
+  if (!stream.pending()) return work();
   enqueueWork<true>(stream, std::move(work));
 }
 
@@ -85,7 +85,6 @@ inline SharedEvent recordEvent(device::Stream& stream) {
 template <typename Reached>
 void enqueueWait(device::Stream& stream, Reached reached) {
   if (reached()) return;
-  device::Scheduler::instance().catchUp(stream);
   enqueueSteps<true>(stream, [reached = std::move(reached)] {
     return reached() ? device::Progress::kDone : device::Progress::kWouldBlock;
   });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "core/error.h"
 #include "core/keep_for_ever.h"
@@ -134,6 +135,8 @@ void Scheduler::enqueue(Stream& stream, Task& task, bool lasting) {
   takesTurns = latest != &stream ? kTakesTurns : std::max(takesTurns - 1, 0);
   latest = &stream;
   const bool hurries = lasting && stream.noteLong(std::chrono::steady_clock::now());
+  if (!task.isBrief())
+    stream.takePolled();  // a thread that came for the tasks before may not come for this one
   stream.enqueue(task);
   if (hurries)
     worker->hurry();
@@ -156,19 +159,32 @@ bool Scheduler::catchUp(Stream& stream) noexcept {
     stream.release();
     if (!stream.pending()) return true;
     // A program that orders two streams by events often waits for one in the other.
-  } while (takesTurns > 0 && helpOne(&stream, -1, false, poller.turn, Helper::kPolling,
-                                     Stream::Which::kBrief) == Helped::kAdvanced);
+  } while (takesTurns > 0 &&
+           helpOne(&stream, -1, false, poller.turn, Helper::kCatchingUp) == Helped::kAdvanced);
   return false;
 }
 
-void Scheduler::limit(Stream& stream) {
-  const std::uint64_t enqueued = stream.enqueued();
-  if (enqueued - stream.finished() <= kMostAhead || Stream::runsOnThisThread()) return;
-  pollUntil(stream, enqueued - kMostAhead / 2, std::chrono::hours(1), kIdleLimit);
+// Others' progress does not count: it may never end.
+void Scheduler::runDown(Stream& stream) {
+  using Clock = std::chrono::steady_clock;
+  if (Stream::runsOnThisThread()) return;
+  const std::uint64_t target = stream.enqueued() - kMostAhead / 2;
+  std::uint64_t finished = stream.finished();
+  Clock::time_point last = Clock::now();  // the stream advanced
+  while (finished < target) {
+    const bool advanced = pollOnce(&stream) == Polled::kStream;
+    const std::uint64_t before = std::exchange(finished, stream.finished());
+    const Clock::time_point now = Clock::now();
+    if (advanced || finished != before)
+      last = now;
+    else if (now - last > kIdleLimit)
+      break;
+  }
+  stream.takePolled();
 }
 
 Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkStalls, std::size_t& turn,
-                                     Helper helper, Stream::Which which) {
+                                     Helper helper) {
   Stream* chosen = nullptr;
   bool taken = false;
   {
@@ -191,9 +207,11 @@ Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkSt
   if (helper == Helper::kPolling) chosen->notePolling();
   if (helper == Helper::kWorker)
     chosen->noteLeft();
-  else if (helper != Helper::kAsking)
+  else if (helper != Helper::kAsking && helper != Helper::kCatchingUp)
     chosen->noteAwaited();
-  const Progress progress = chosen->run(which);
+  const bool onlyBrief = helper == Helper::kCatchingUp;
+  const Progress progress = chosen->run(onlyBrief ? Stream::Which::kBrief : Stream::Which::kAll);
+  if (onlyBrief && progress == Progress::kAdvanced) chosen->notePolling();
   if (progress == Progress::kWouldBlock && checkStalls) chosen->checkStall();
   chosen->release();
   return progress == Progress::kWouldBlock ? Helped::kBlocked : Helped::kAdvanced;
@@ -229,9 +247,11 @@ void Scheduler::wait(Stream& stream) {
   if (mine) stream.release();
 }
 
-bool Scheduler::poll(Stream* stream) {
+bool Scheduler::poll(Stream* stream) { return pollOnce(stream) != Polled::kNothing; }
+
+Scheduler::Polled Scheduler::pollOnce(Stream* stream) {
   // A plugin may ask from inside of a task, which may have locks that other tasks need.
-  if (Stream::runsOnThisThread()) return false;
+  if (Stream::runsOnThisThread()) return Polled::kNothing;
   auto& poller = perThread<Poller>();
   const auto startAgain = [&] {
     WaitPolicy untilYielding = policy();
@@ -246,49 +266,46 @@ bool Scheduler::poll(Stream* stream) {
     poller.lastLook = now;
   }
   const bool stalled = poller.backoff.takeStall();
-  bool advanced = false;
+  Polled advanced = Polled::kNothing;
   if (stream != nullptr && stream->pending()) {
     if (poller.inLoop) {
       stream->notePolling();
       stream->noteAwaited();
     }
     if (stream->tryClaim()) {
-      advanced = stream->run() != Progress::kWouldBlock;
-      if (!advanced && stalled) stream->checkStall();
+      if (stream->run() != Progress::kWouldBlock)
+        advanced = Polled::kStream;
+      else if (stalled)
+        stream->checkStall();
       stream->release();
     }
   } else {
     poller.triesLeft = 0;
   }
-  if (!advanced && poller.triesLeft-- <= 0) {
+  if (advanced == Polled::kNothing && poller.triesLeft-- <= 0) {
     poller.triesLeft = 0;
     const Helper helper = poller.inLoop ? Helper::kPolling : Helper::kAsking;
-    advanced = helpOne(stream, -1, stalled, poller.turn, helper) == Helped::kAdvanced;
+    if (helpOne(stream, -1, stalled, poller.turn, helper) == Helped::kAdvanced) advanced = Polled::kOthers;
   }
-  if (advanced)
+  if (advanced != Polled::kNothing)
     startAgain();
   else
     poller.backoff.pause();
   return advanced;
 }
 
-// Polls until `target` tasks of the stream are finished. Gives up after `longest`, or once nothing has advanced for `idle`.
-bool Scheduler::pollUntil(Stream& stream, std::uint64_t target, std::chrono::milliseconds longest,
-                          std::chrono::microseconds idle) {
+void Scheduler::takeTurn(Stream& stream) {
   using Clock = std::chrono::steady_clock;
+  const std::uint64_t target = stream.enqueued();
   const Clock::time_point start = Clock::now();
   Clock::time_point last = start;  // something advanced
   while (stream.finished() < target) {
     const bool advanced = poll(&stream);
     const Clock::time_point now = Clock::now();
     if (advanced) last = now;
-    if (now - start > longest || now - last > idle) return false;
+    if (now - start > kLongestTurn || now - last > kIdleTurn) break;
   }
-  return true;
-}
-
-void Scheduler::takeTurn(Stream& stream) {
-  if (pollUntil(stream, stream.enqueued(), kLongestTurn, kIdleTurn)) return;
+  if (stream.finished() >= target) return;
   stream.takePolled();  // from now on the worker need not leave it to this thread
   if (Worker* worker = stream.worker()) worker->hurry();
 }

@@ -95,13 +95,15 @@ class Scheduler {
   void enqueue(Stream& stream, Task& task, bool lasting = false);
   // After enqueueing a very short task: runs it at once, if no other task is before it.
   void begin(Stream& stream) noexcept;
-  // Before a thread enqueues: runs the brief tasks in front of the stream, as far as they can go on. Returns whether the stream is empty.
-  // Does nothing inside of a task.
+  // Before a thread enqueues: runs the brief tasks in front of the stream, as far as they can go on, and those of other streams if the thread
+  // has enqueued to several. Returns whether the stream is empty. Does nothing inside of a task.
   bool catchUp(Stream& stream) noexcept;
-  // After a thread has enqueued: if more than kMostAhead tasks are in the stream, runs it until half of these are left, or nothing has
-  // advanced for a moment. A GPU takes 1024 launches, too, before it lets the program wait. Does nothing inside of a task.
+  // After a thread has enqueued: if more than kMostAhead tasks are in the stream, runs it until half as many are left, or until it has not
+  // advanced for a moment. A GPU takes 1024 launches before it lets the program wait. Does nothing inside of a task.
+  void limit(Stream& stream) {
+    if (stream.enqueued() - stream.finished() > kMostAhead) runDown(stream);
+  }
   static constexpr std::uint64_t kMostAhead = 1024;
-  void limit(Stream& stream);
   // Returns when all tasks enqueued before the call are done. Errors stay in the stream.
   void wait(Stream& stream);
   // A turn of a thread that asks again and again whether something is done: runs `stream`, or, if that is null
@@ -125,16 +127,18 @@ class Scheduler {
   friend class Worker;
   // kTaken: there is work, but other threads have it. They may stop waiting for it at any time.
   enum class Helped { kAdvanced, kBlocked, kTaken, kNothing };
-  // On whose behalf a thread helps: for itself, as it waits; in a loop of polls; in a poll that may be the only one; or as a
-  // device's worker.
-  enum class Helper { kWaiting, kPolling, kAsking, kWorker };
+  // On whose behalf a thread helps: for itself, as it waits; in a loop of polls; in a poll that may be the only one; before it enqueues,
+  // with brief tasks only; or as a device's worker.
+  enum class Helper { kWaiting, kPolling, kAsking, kCatchingUp, kWorker };
+  // A poll has moved nothing on, another stream, or its own.
+  enum class Polled { kNothing, kOthers, kStream };
   // Runs one unattended stream other than `own`, of `device`, or of any device if that is negative: the next
   // one after `turn`. Each caller has a `turn` of its own: if all shared one, other helpers could always move
   // it to just before the same stream, so that one helper would never see another.
   Helped helpOne(const Stream* own, int device, bool checkStalls, std::size_t& turn,
-                 Helper helper = Helper::kWaiting, Stream::Which which = Stream::Which::kAll);
-  bool pollUntil(Stream& stream, std::uint64_t target, std::chrono::milliseconds longest,
-                 std::chrono::microseconds idle);
+                 Helper helper = Helper::kWaiting);
+  Polled pollOnce(Stream* stream);
+  void runDown(Stream& stream);
   Worker& workerOf(int device);
   void startAnew();
 

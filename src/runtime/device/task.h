@@ -24,7 +24,7 @@ class Task {
   // Called about every millisecond while step() returns kWouldBlock: may make system calls to find out
   // whether the task waits in vain. An Error ends the task.
   virtual void checkStall() {}
-  // Whether all of it takes a few microseconds at most, but for waiting: then a call of the program may run it before it goes on.
+  // Whether all of it takes some ten microseconds at most, but for waiting: then a call of the program may run it before it goes on.
   virtual bool isBrief() const { return false; }
   // The last call: gives the task back to its owner. `error` is null if the task succeeded.
   virtual void finish(const Error* error) noexcept = 0;

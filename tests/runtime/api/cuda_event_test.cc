@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "host/cuda_runtime.h"
+#include "runtime/api/cuda_handles.h"
 
 namespace {
 
@@ -42,6 +43,20 @@ TEST_F(Events, OneThatWasNeverRecordedIsReached) {
   EXPECT_EQ(cudaEventSynchronize(event_), cudaSuccess);
   EXPECT_EQ(cudaStreamWaitEvent(a_, event_, 0), cudaSuccess);
   EXPECT_EQ(cudaStreamSynchronize(a_), cudaSuccess);
+}
+
+TEST_F(Events, InAnIdleStreamOneIsReachedAtOnce) {
+  cudaEvent_t shared = nullptr;
+  ASSERT_EQ(cudaEventCreateWithFlags(&shared, cudaEventDisableTiming | cudaEventInterprocess), cudaSuccess);
+  const xylem::device::Stream& queue = xylem::api::streamOf(a_)->queue();
+  const std::uint64_t before = queue.enqueued();
+  for (cudaEvent_t event : {event_, shared}) {
+    ASSERT_EQ(cudaEventRecord(event, a_), cudaSuccess);
+    ASSERT_EQ(cudaStreamWaitEvent(b_, event), cudaSuccess);
+  }
+  EXPECT_EQ(queue.enqueued(), before);
+  EXPECT_FALSE(xylem::api::streamOf(b_)->queue().pending());
+  EXPECT_EQ(cudaEventDestroy(shared), cudaSuccess);
 }
 
 TEST_F(Events, AStreamWaitsForAnother) {

@@ -235,6 +235,74 @@ TEST(Scheduler, ATaskCatchesUpWithNoOther) {
   EXPECT_FALSE(other.finished);
 }
 
+// A device without a worker, as nothing is enqueued there by the scheduler.
+constexpr int kIdleDevice = 5;
+
+TEST(Scheduler, AThreadThatUsesTwoStreamsCatchesUpWithBoth) {
+  Scheduler& scheduler = Scheduler::instance();
+  TestTask away([] { return Progress::kDone; });
+  const auto use = [&](Stream& stream) {
+    scheduler.enqueue(stream, away);
+    scheduler.wait(stream);
+  };
+  OwnedStream one(0), two(0);
+  for (int i = 0; i < 20; ++i) use(one.get());
+
+  std::atomic<bool> reached = false;
+  TestTask waits([&] { return reached ? Progress::kDone : Progress::kWouldBlock; });
+  TestTask reaches([&] { return reached = true, Progress::kDone; });
+  TestTask lasting([] { return Progress::kDone; });
+  for (TestTask* task : {&waits, &reaches}) task->brief = true;
+  OwnedStream first(kIdleDevice), second(kIdleDevice);
+  first.get().enqueue(waits);
+  second.get().enqueue(reaches);
+  second.get().enqueue(lasting);
+  EXPECT_FALSE(scheduler.catchUp(first.get()));
+  EXPECT_FALSE(reached) << "the thread has used one stream only";
+  use(two.get());
+  // A worker of another device may have the lists of streams just now.
+  while (!reached) static_cast<void>(scheduler.catchUp(first.get()));
+  EXPECT_TRUE(scheduler.catchUp(first.get()) || !first.get().pending());
+  second.get().takePolled();
+  TestTask later([] { return Progress::kWouldBlock; });
+  later.brief = true;
+  Stream third(kIdleDevice);
+  third.enqueue(later);
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(scheduler.catchUp(third));
+  EXPECT_FALSE(second.get().takePolled()) << "this thread does not come for what takes long";
+  scheduler.wait(second.get());
+}
+
+TEST(Scheduler, WhoeverCaughtUpDoesNotKeepTheWorkerFromALastingTask) {
+  OwnedStream stream(0);
+  TestTask brief([] { return Progress::kDone; }), lasting([] { return Progress::kDone; });
+  brief.brief = true;
+  stream.get().attend();  // keeps the worker away
+  stream.get().notePolling();
+  Scheduler::instance().enqueue(stream.get(), brief);
+  EXPECT_TRUE(stream.get().takePolled());
+  Scheduler::instance().wait(stream.get());
+  stream.get().notePolling();
+  Scheduler::instance().enqueue(stream.get(), lasting);
+  EXPECT_FALSE(stream.get().takePolled());
+  stream.get().leave();
+}
+
+TEST(Scheduler, OtherStreamsDoNotHoldUpAThreadThatIsFarAhead) {
+  OwnedStream stream(kIdleDevice), other(kIdleDevice);
+  std::atomic<bool> open = false;
+  TestTask endless([&] { return open ? Progress::kDone : Progress::kAdvanced; });
+  other.get().enqueue(endless);
+  std::deque<TestTask> tasks;
+  for (std::uint64_t i = 0; i <= Scheduler::kMostAhead; ++i)
+    stream.get().enqueue(tasks.emplace_back([&] { return open ? Progress::kDone : Progress::kWouldBlock; }));
+  Scheduler::instance().limit(stream.get());
+  EXPECT_EQ(stream.get().finished(), 0u);
+  open = true;
+  Scheduler::instance().wait(stream.get());
+  Scheduler::instance().wait(other.get());
+}
+
 TEST(Scheduler, AThreadIsNotFarAheadOfItsStream) {
   OwnedStream stream(0);
   stream.get().attend();  // keeps the worker away

@@ -163,6 +163,7 @@ bool groupHasFailed() { return group().failure.has_value(); }
 void launchAgain(LaunchedGroup& group) {
   group.communicator->launch(group.operations, group.work);
   group.work = group.communicator->lastWork();
+  device::Scheduler::instance().limit(*group.operations.front().stream);
 }
 
 bool groupEnd(LaunchedGroup* launched) {
@@ -179,6 +180,9 @@ bool groupEnd(LaunchedGroup* launched) {
     communicator.launch(g.batches[i].operations);
     continues = continues || (!*g.blocking && communicator.state() == CommState::kInProgress);
   }
+  // Only now: each of the communicators may wait for another one.
+  for (std::size_t i = 0; i < g.used; ++i)
+    device::Scheduler::instance().limit(*g.batches[i].operations.front().stream);
   if (launched != nullptr && g.used == 1) give(g.batches.front(), *launched);
   return continues;
 }

@@ -14,6 +14,7 @@
 #include "core/per_thread.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/issue/operation.h"
+#include "runtime/device/scheduler.h"
 
 namespace xylem::comm {
 
@@ -46,8 +47,9 @@ bool groupHasFailed();
 
 void addToGroup(Communicator& communicator, const CommOperation& operation);
 inline void submit(Communicator& communicator, const CommOperation& operation) {
-  if (openGroups == 0) return communicator.launch({&operation, 1});
-  addToGroup(communicator, operation);
+  if (openGroups > 0) return addToGroup(communicator, operation);
+  communicator.launch({&operation, 1});
+  device::Scheduler::instance().limit(*operation.stream);
 }
 // Submits long work for one communicator, such as joining. In a group all jobs run at the same time, each in
 // its own thread. Returns true if the work goes on, or will, in the background: on communicators that do not

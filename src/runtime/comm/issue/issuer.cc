@@ -300,6 +300,13 @@ bool Issuer::isSmall(std::span<const CommOperation> operations) const {
          bytesOf(first) * static_cast<std::size_t>(ranks_) <= kMaxExchangedBytes;
 }
 
+// Whether a launch of them takes so little time that a later call may take it for them.
+bool Issuer::isBrief(std::span<const CommOperation> operations, const GroupBytes& bytes) const {
+  if (bytes.exchanged != kNotExchanged) return bytes.all <= kMaxExchangedBytes;
+  const bool onlyTransfers = collectivesIn(operations) == 0;
+  return bytes.all * (onlyTransfers ? 1 : static_cast<std::size_t>(ranks_)) <= kMaxTransferBytes;
+}
+
 GroupBytes Issuer::makeWork(std::span<const CommOperation> operations) {
   if (choiceLog_.enabled()) choiceLog_.write(operations, scheduling());
   const std::size_t exchanged = schedule(operations, scheduling(), works_.work());
@@ -351,7 +358,7 @@ void Issuer::issue(std::span<const CommOperation> operations, const GroupBytes& 
   LaunchTask& launch = launches_.next();
   const std::size_t exchanged = bytes.exchanged;
   const bool brief = exchanged <= kBriefBytes;
-  launch.setBrief(brief || (exchanged == kNotExchanged && bytes.all <= kMaxTransferBytes));
+  launch.setBrief(isBrief(operations, bytes));
   works_.forget();
   launch.take(works_.handedOver());
   record(operations, launch);
@@ -363,7 +370,6 @@ void Issuer::issue(std::span<const CommOperation> operations, const GroupBytes& 
   launches_.issue(launch, *first, bytesOf(operations) >= kLastingBytes);
   // Begin at once, so that the peers need not wait until this rank waits for its stream.
   if (brief && !begun) device::Scheduler::instance().begin(*first);
-  device::Scheduler::instance().limit(*first);
 }
 
 Scheduling Issuer::scheduling() {

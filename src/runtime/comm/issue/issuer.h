@@ -98,6 +98,7 @@ class Issuer {
     return profiling_ == nullptr ? CallEvents() : startEvents(operations, follows);
   }
   CallEvents startEvents(std::span<const CommOperation> operations, bool follows);
+  bool isBrief(std::span<const CommOperation> operations, const GroupBytes& bytes) const;
   bool queuesAreReady(const CommOperation& first);
   bool queuesAreConnected();
   bool stepNow(std::size_t bytes);
