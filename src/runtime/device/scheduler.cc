@@ -24,24 +24,48 @@ constexpr int kTakesTurns = 8;
 // streams only after this many tries in vain, as looking takes cache lines away from other threads.
 constexpr int kTriesBeforeHelping = 32;
 
+// A thread comes in a loop if this many times take less than a millisecond.
+constexpr unsigned kComesPerLook = 16;
+constexpr std::chrono::milliseconds kLoopTime{1};
+
+// How often a thread comes for its streams.
+class Coming {
+ public:
+  void comes() {
+    if (++times_ % kComesPerLook != 0) return;
+    const auto now = std::chrono::steady_clock::now();
+    inLoop_ = now - lastLook_ < kLoopTime;
+    lastLook_ = now;
+  }
+  bool isFirst() const { return times_ == 0; }
+  bool inLoop() const { return inLoop_; }
+
+ private:
+  unsigned times_ = 0;  // ever
+  bool inLoop_ = false;
+  std::chrono::steady_clock::time_point lastLook_{};
+};
+
 // The state that a thread that polls keeps from one poll to the next.
 struct Poller {
   Backoff backoff{WaitPolicy{}};
   std::size_t turn = 0;
-  int triesLeft = 0;    // before it helps other streams
-  unsigned polls = 0;   // ever
-  bool inLoop = false;  // the last kPollsPerLook polls came quickly
-  std::chrono::steady_clock::time_point lastLook{};
+  int triesLeft = 0;  // before it helps other streams
+  Coming coming;
 };
-// A thread polls in a loop if this many polls take less than a millisecond.
-constexpr unsigned kPollsPerLook = 16;
-constexpr std::chrono::milliseconds kLoopTime{1};
+// The same of a thread that enqueues.
+struct Enqueuer {
+  std::size_t turn = 0;
+  Coming coming;
+};
 
 // How long a turn before another one's work takes, and how much of it in vain.
 constexpr std::chrono::milliseconds kLongestTurn{4};
 constexpr std::chrono::microseconds kIdleTurn{100};
 // A thread that is far ahead goes on after this time in vain: it may be the one that other ranks wait for.
 constexpr std::chrono::microseconds kIdleLimit{1000};
+// Another thread may want to abort the communicator, which waits for the call.
+constexpr std::chrono::seconds kLongestRunDown{1};
 
 // The scheduler of this process, while there is one.
 std::atomic<Scheduler*> alive{nullptr};
@@ -152,33 +176,33 @@ void Scheduler::begin(Stream& stream) noexcept {
 
 bool Scheduler::catchUp(Stream& stream) noexcept {
   if (Stream::runsOnThisThread()) return false;
-  auto& poller = perThread<Poller>();
+  auto& enqueuer = perThread<Enqueuer>();
+  enqueuer.coming.comes();
   do {
-    if (!stream.tryClaim()) return false;
-    while (stream.run(Stream::Which::kBrief) == Progress::kAdvanced) stream.notePolling();
+    if (stream.lasting() || !stream.tryClaim()) return false;
+    const bool advanced = stream.catchUp();
     stream.release();
     if (!stream.pending()) return true;
+    if (advanced && enqueuer.coming.inLoop() && !stream.lasting()) stream.notePolling();
     // A program that orders two streams by events often waits for one in the other.
   } while (takesTurns > 0 &&
-           helpOne(&stream, -1, false, poller.turn, Helper::kCatchingUp) == Helped::kAdvanced);
+           helpOne(&stream, -1, false, enqueuer.turn, Helper::kCatchingUp) == Helped::kAdvanced);
   return false;
 }
 
 // Others' progress does not count: it may never end.
-void Scheduler::runDown(Stream& stream) {
+void Scheduler::runDown(Stream& stream, std::uint64_t target) {
   using Clock = std::chrono::steady_clock;
   if (Stream::runsOnThisThread()) return;
-  const std::uint64_t target = stream.enqueued() - kMostAhead / 2;
   std::uint64_t finished = stream.finished();
-  Clock::time_point last = Clock::now();  // the stream advanced
+  const Clock::time_point start = Clock::now();
+  Clock::time_point last = start;  // the stream advanced
   while (finished < target) {
     const bool advanced = pollOnce(&stream) == Polled::kStream;
     const std::uint64_t before = std::exchange(finished, stream.finished());
     const Clock::time_point now = Clock::now();
-    if (advanced || finished != before)
-      last = now;
-    else if (now - last > kIdleLimit)
-      break;
+    if (advanced || finished != before) last = now;
+    if (now - last > kIdleLimit || now - start > kLongestRunDown) break;
   }
   stream.takePolled();
 }
@@ -193,7 +217,7 @@ Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkSt
     for (std::size_t i = 0; i < streams_.size() && chosen == nullptr; ++i) {
       Stream* stream = streams_[(turn + i) % streams_.size()];
       if (stream == own || (device >= 0 && stream->device() != device)) continue;
-      if (!stream->pending()) continue;
+      if (!stream->pending() || (helper == Helper::kCatchingUp && stream->lasting())) continue;
       const bool left = stream->attended() || (helper == Helper::kWorker && stream->takePolled());
       if (left || !stream->tryClaim()) {
         taken = true;
@@ -204,14 +228,17 @@ Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkSt
     }
   }
   if (chosen == nullptr) return taken ? Helped::kTaken : Helped::kNothing;
+  if (helper == Helper::kCatchingUp) {
+    const bool advanced = chosen->catchUp();
+    chosen->release();
+    return advanced ? Helped::kAdvanced : Helped::kBlocked;
+  }
   if (helper == Helper::kPolling) chosen->notePolling();
   if (helper == Helper::kWorker)
     chosen->noteLeft();
-  else if (helper != Helper::kAsking && helper != Helper::kCatchingUp)
+  else if (helper != Helper::kAsking)
     chosen->noteAwaited();
-  const bool onlyBrief = helper == Helper::kCatchingUp;
-  const Progress progress = chosen->run(onlyBrief ? Stream::Which::kBrief : Stream::Which::kAll);
-  if (onlyBrief && progress == Progress::kAdvanced) chosen->notePolling();
+  const Progress progress = chosen->run();
   if (progress == Progress::kWouldBlock && checkStalls) chosen->checkStall();
   chosen->release();
   return progress == Progress::kWouldBlock ? Helped::kBlocked : Helped::kAdvanced;
@@ -259,16 +286,12 @@ Scheduler::Polled Scheduler::pollOnce(Stream* stream) {
     poller.backoff = Backoff(untilYielding);
     poller.triesLeft = kTriesBeforeHelping;
   };
-  if (poller.polls == 0) startAgain();
-  if (++poller.polls % kPollsPerLook == 0) {
-    const auto now = std::chrono::steady_clock::now();
-    poller.inLoop = now - poller.lastLook < kLoopTime;
-    poller.lastLook = now;
-  }
+  if (poller.coming.isFirst()) startAgain();
+  poller.coming.comes();
   const bool stalled = poller.backoff.takeStall();
   Polled advanced = Polled::kNothing;
   if (stream != nullptr && stream->pending()) {
-    if (poller.inLoop) {
+    if (poller.coming.inLoop()) {
       stream->notePolling();
       stream->noteAwaited();
     }
@@ -284,7 +307,7 @@ Scheduler::Polled Scheduler::pollOnce(Stream* stream) {
   }
   if (advanced == Polled::kNothing && poller.triesLeft-- <= 0) {
     poller.triesLeft = 0;
-    const Helper helper = poller.inLoop ? Helper::kPolling : Helper::kAsking;
+    const Helper helper = poller.coming.inLoop() ? Helper::kPolling : Helper::kAsking;
     if (helpOne(stream, -1, stalled, poller.turn, helper) == Helped::kAdvanced) advanced = Polled::kOthers;
   }
   if (advanced != Polled::kNothing)

@@ -101,7 +101,9 @@ class Scheduler {
   // After a thread has enqueued: if more than kMostAhead tasks are in the stream, runs it until half as many are left, or until it has not
   // advanced for a moment. A GPU takes 1024 launches before it lets the program wait. Does nothing inside of a task.
   void limit(Stream& stream) {
-    if (stream.enqueued() - stream.finished() > kMostAhead) runDown(stream);
+    const std::uint64_t finished = stream.finished(),
+                        enqueued = stream.enqueued();  // in this order: the second is never less
+    if (enqueued - finished > kMostAhead) runDown(stream, enqueued - kMostAhead / 2);
   }
   static constexpr std::uint64_t kMostAhead = 1024;
   // Returns when all tasks enqueued before the call are done. Errors stay in the stream.
@@ -138,7 +140,7 @@ class Scheduler {
   Helped helpOne(const Stream* own, int device, bool checkStalls, std::size_t& turn,
                  Helper helper = Helper::kWaiting);
   Polled pollOnce(Stream* stream);
-  void runDown(Stream& stream);
+  void runDown(Stream& stream, std::uint64_t target);
   Worker& workerOf(int device);
   void startAnew();
 

@@ -79,16 +79,27 @@ void Stream::finishFront(const Error* error) noexcept {
   finished_.store(finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
+void Stream::noteFront() noexcept {
+  const bool lasting = front_ != nullptr && !front_->isBrief();
+  if (lasting != lasting_.load(std::memory_order_relaxed)) lasting_.store(lasting, std::memory_order_relaxed);
+}
+
+bool Stream::catchUp() noexcept {
+  const std::uint64_t before = finished();
+  bool advanced = false;
+  while (run(Which::kBrief) == Progress::kAdvanced) advanced = true;
+  return advanced || finished() != before;
+}
+
 Progress Stream::run(Which which) noexcept {
   const Running running;
   Progress outcome = Progress::kWouldBlock;
   for (;;) {
-    if (front_ == nullptr) {
-      fetch();
-      if (front_ == nullptr) return Progress::kDone;
-    }
+    if (front_ == nullptr) fetch();
+    noteFront();
+    if (front_ == nullptr) return Progress::kDone;
     Task* const task = front_;
-    if (which == Which::kBrief && !task->isBrief()) return outcome;
+    if (which == Which::kBrief && lasting()) return outcome;
     try {
       const Progress progress = task->step();
       if (front_ != task)

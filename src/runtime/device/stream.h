@@ -42,9 +42,12 @@ class Stream {
   void release() noexcept { claimed_.store(false, std::memory_order_release); }
 
   // With the claim: runs tasks until one would block, one only advanced, or none is left. A task that fails
-  // is finished with its error. kDone: no task is left. `which`: kBrief stops at the first task that is not brief, too.
-  enum class Which { kAll, kBrief };
-  Progress run(Which which = Which::kAll) noexcept;
+  // is finished with its error. kDone: no task is left.
+  Progress run() noexcept { return run(Which::kAll); }
+  // With the claim: runs brief tasks as long as they can go on. Returns whether any did.
+  bool catchUp() noexcept;
+  // Whether the first task is not brief, as far as the threads that ran the stream have seen: there is nothing to catch up with.
+  bool lasting() const noexcept { return lasting_.load(std::memory_order_relaxed); }
   // Whether the calling thread is inside of run(), of any stream.
   static bool runsOnThisThread() noexcept;
   // With the claim, after run() returned kWouldBlock: the first task checks whether it waits in vain.
@@ -86,8 +89,12 @@ class Stream {
   }
 
  private:
+  enum class Which { kAll, kBrief };
+  // kBrief: up to the first task that is not brief.
+  Progress run(Which which) noexcept;
   void learnAwaited() noexcept;
   void fetch() noexcept;
+  void noteFront() noexcept;
   void finishFront(const Error* error) noexcept;
 
   const int device_;
@@ -101,6 +108,7 @@ class Stream {
   std::atomic<Worker*> worker_{nullptr};
   // Written by the thread that has the claim.
   alignas(64) std::atomic<bool> claimed_{false};
+  std::atomic<bool> lasting_{false};
   std::atomic<bool> failed_{false};
   std::atomic<std::uint64_t> finished_{0};
   Task* front_ = nullptr;  // oldest first

@@ -302,6 +302,7 @@ bool Issuer::isSmall(std::span<const CommOperation> operations) const {
 
 // Whether a launch of them takes so little time that a later call may take it for them.
 bool Issuer::isBrief(std::span<const CommOperation> operations, const GroupBytes& bytes) const {
+  if (operations.size() > kMaxTransfers) return false;
   if (bytes.exchanged != kNotExchanged) return bytes.all <= kMaxExchangedBytes;
   const bool onlyTransfers = collectivesIn(operations) == 0;
   return bytes.all * (onlyTransfers ? 1 : static_cast<std::size_t>(ranks_)) <= kMaxTransferBytes;
