@@ -66,22 +66,24 @@ void CudaStream::setCapture(std::shared_ptr<Capture> capture, std::vector<std::s
   captured_.store(capture_ != nullptr, std::memory_order_release);
 }
 
+constinit std::atomic<DeviceStreams*> DeviceStreams::first_[kFirst] = {};
+
 // Never destroyed: the streams of threads and of the process refer to it until the process ends.
-DeviceStreams& DeviceStreams::of(int device) {
+DeviceStreams& DeviceStreams::make(int device) {
   static auto& mutex = *std::make_unique<std::mutex>().release();
   static auto& devices = *std::make_unique<std::map<int, std::unique_ptr<DeviceStreams>>>().release();
   const std::lock_guard lock(mutex);
   std::unique_ptr<DeviceStreams>& streams = devices[device];
   if (!streams) streams = std::make_unique<DeviceStreams>(device);
+  if (const auto at = static_cast<std::size_t>(device); at < kFirst)
+    first_[at].store(streams.get(), std::memory_order_release);
   return *streams;
 }
 
-CudaStream& DeviceStreams::defaultStream() {
-  CudaStream* known = default_.load(std::memory_order_acquire);
-  if (known != nullptr) return *known;
+CudaStream& DeviceStreams::makeDefault() {
   device::Stream& queue = device::Scheduler::instance().defaultStream(device_);
   const std::lock_guard lock(mutex_);
-  known = default_.load(std::memory_order_relaxed);
+  CudaStream* known = default_.load(std::memory_order_relaxed);
   if (known == nullptr) {
     known = std::make_unique<CudaStream>(*this, queue).release();
     default_.store(known, std::memory_order_release);

@@ -72,16 +72,25 @@ class CudaStream {
 // The streams of one device that wait for its default stream, or for which it waits.
 class DeviceStreams {
  public:
-  static DeviceStreams& of(int device);
+  static DeviceStreams& of(int device) {
+    const auto at = static_cast<std::size_t>(device);
+    DeviceStreams* const known = at < kFirst ? first_[at].load(std::memory_order_acquire) : nullptr;
+    return known != nullptr ? *known : make(device);
+  }
   explicit DeviceStreams(int device) : device_(device) {}
 
-  CudaStream& defaultStream();
+  CudaStream& defaultStream() {
+    CudaStream* const known = default_.load(std::memory_order_acquire);
+    return known != nullptr ? *known : makeDefault();
+  }
   // The default stream of the calling thread.
   static CudaStream& ofThread(int device);
   bool capturing() const { return captured_.load(std::memory_order_acquire) > 0; }
 
  private:
   friend class CudaStream;
+  static DeviceStreams& make(int device);
+  CudaStream& makeDefault();
   void add(CudaStream& stream);
   void remove(CudaStream& stream);
   // `queue`, the default stream's, waits for all blocking streams; a blocking stream's waits for the default
@@ -89,6 +98,10 @@ class DeviceStreams {
   void orderDefault(device::Stream& queue);
   bool blockingPending();
   void orderBlocking(device::Stream& queue) const;
+
+  // The first devices' objects are found without a lock: each call in a default stream looks for one.
+  static constexpr std::size_t kFirst = 256;
+  static std::atomic<DeviceStreams*> first_[kFirst];
 
   const int device_;
   std::atomic<int> captured_{0};  // streams of any kind that are captured
