@@ -20,6 +20,9 @@ constexpr std::uint32_t retryInterval(std::size_t bytes) {
 constexpr std::uint32_t kSoon = 5;
 constexpr std::uint32_t kTimesSoon = 2;
 
+// Where all ranks bring staged data, holding the first look back pays up to this many bytes.
+constexpr std::size_t kLooksLittle = 1024;
+
 std::string textOf(const transport::PostedCall& call) {
   if (call.function == kBatchOfCollectives) return fmt::format("a group of {} collectives", call.count);
   return fmt::format("{} of {} {} ({}, root {})",
@@ -195,7 +198,7 @@ FirstLook* DirectExchange::firstLook() {
   if (isBrought_) return &oneWay_;
   if (way_ != Way::kStaged || isRooted(work_.function)) return nullptr;
   if (isInline()) return &inlined_;
-  return blockBytes(work_) <= transport::kLittleStagingBytes ? &little_ : nullptr;
+  return blockBytes(work_) <= kLooksLittle ? &little_ : nullptr;
 }
 
 // kPost -> kMeet -> kWork -> kLeave. A staged operation passes kPost and kMeet once per stage and is done

@@ -82,7 +82,8 @@ TEST(CopyChoices, DataGoesRoundTheRingFromLessOnWhereGoingFarIsFaster) {
   EXPECT_EQ(stagingFor(2048, false, choices.mostInAreas()), StagingKind::kSmall);
   for (const bool oneWay : {false, true})
     EXPECT_EQ(stagingFor(2049, oneWay, choices.mostInAreas()), StagingKind::kRing);
-  EXPECT_EQ(stagingFor(1024, true, choices.mostInAreas()), StagingKind::kLittle);
+  EXPECT_EQ(stagingFor(kLittleStagingBytes, true, choices.mostInAreas()), StagingKind::kLittle);
+  EXPECT_EQ(stagingFor(kLittleStagingBytes + 1, true, choices.mostInAreas()), StagingKind::kMany);
 }
 
 TEST(CopyChoices, DataThatGoesOneWayIsStagedUpToMoreWhereLinesAreSoonWritten) {

@@ -32,8 +32,9 @@ constexpr std::size_t kInlineBytes = 32;
 constexpr std::size_t kSmallStagingBytes = std::size_t{4} << 10;
 constexpr std::size_t kSmallStagingAreas = 8;
 // Data that goes one way, from a root or to one, has more areas instead: the ranks that write run ahead. Little of it has many, close to
-// each other: what a rank writes then has not been read by others just before, and it waits less for the lines.
-constexpr std::size_t kLittleStagingBytes = std::size_t{1} << 10;
+// each other: what a rank writes then has not been read by others just before, and it waits less for the lines. More data has areas in pages
+// of their own: processors fetch the following lines of a page ahead, also those that a rank is about to write.
+constexpr std::size_t kLittleStagingBytes = 512;
 constexpr std::size_t kLittleStagingAreas = 32;
 constexpr std::size_t kManyStagingBytes = kSmallStagingBytes;
 constexpr std::size_t kManyStagingAreas = 32;
