@@ -51,8 +51,8 @@ struct Vectors<Bfloat16> {
     const auto both = loadVector<Words>(from);
     return {{reinterpret_cast<Floats>(both << 16), reinterpret_cast<Floats>(both & 0xffff0000u)}};
   }
-  // The result is in the upper half of each word; the lower half is undefined. A NaN remains one: it comes from an element, or from none, so its
-  // lower half is zero, and rounding adds 2^15 to that at most. AVX-512 BF16 has an instruction for this, but it takes
+  // The result is in the upper half of each word; the lower half is undefined. A NaN remains one: it comes from an element, or is the one that
+  // the processor makes. The lower half of either is zero, and rounding adds 2^15 to that at most. AVX-512 BF16 has an instruction for this, but it takes
   // subnormal numbers for zero: results would differ from those of other processors.
   [[gnu::always_inline]] static Words rounded(Floats value) {
     return roundedUpperHalves(reinterpret_cast<Words>(value));

@@ -24,24 +24,24 @@ constexpr int kTakesTurns = 8;
 // streams only after this many tries in vain, as looking takes cache lines away from other threads.
 constexpr int kTriesBeforeHelping = 32;
 
-// A thread comes in a loop if this many times take less than a millisecond.
-constexpr unsigned kComesPerLook = 16;
+// A thread is in a loop if this many of its calls take less than a millisecond.
+constexpr unsigned kCallsPerLook = 16;
 constexpr std::chrono::milliseconds kLoopTime{1};
 
-// How often a thread comes for its streams.
-class Coming {
+// Finds out whether a thread makes the same call in a loop.
+class LoopWatch {
  public:
-  void comes() {
-    if (++times_ % kComesPerLook != 0) return;
+  void noteCall() {
+    if (++calls_ % kCallsPerLook != 0) return;
     const auto now = std::chrono::steady_clock::now();
     inLoop_ = now - lastLook_ < kLoopTime;
     lastLook_ = now;
   }
-  bool isFirst() const { return times_ == 0; }
+  bool sawNone() const { return calls_ == 0; }
   bool inLoop() const { return inLoop_; }
 
  private:
-  unsigned times_ = 0;  // ever
+  unsigned calls_ = 0;  // ever
   bool inLoop_ = false;
   std::chrono::steady_clock::time_point lastLook_{};
 };
@@ -51,12 +51,12 @@ struct Poller {
   Backoff backoff{WaitPolicy{}};
   std::size_t turn = 0;
   int triesLeft = 0;  // before it helps other streams
-  Coming coming;
+  LoopWatch loop;
 };
 // The same of a thread that enqueues.
 struct Enqueuer {
   std::size_t turn = 0;
-  Coming coming;
+  LoopWatch loop;
 };
 
 // How long a turn before another one's work takes, and how much of it in vain.
@@ -177,13 +177,13 @@ void Scheduler::begin(Stream& stream) noexcept {
 bool Scheduler::catchUp(Stream& stream) noexcept {
   if (Stream::runsOnThisThread()) return false;
   auto& enqueuer = perThread<Enqueuer>();
-  enqueuer.coming.comes();
+  enqueuer.loop.noteCall();
   do {
     if (stream.lasting() || !stream.tryClaim()) return false;
     const bool advanced = stream.catchUp();
     stream.release();
     if (!stream.pending()) return true;
-    if (advanced && enqueuer.coming.inLoop() && !stream.lasting()) stream.notePolling();
+    if (advanced && enqueuer.loop.inLoop() && !stream.lasting()) stream.notePolling();
     // A program that orders two streams by events often waits for one in the other.
   } while (takesTurns > 0 &&
            helpOne(&stream, -1, false, enqueuer.turn, Helper::kCatchingUp) == Helped::kAdvanced);
@@ -286,12 +286,12 @@ Scheduler::Polled Scheduler::pollOnce(Stream* stream) {
     poller.backoff = Backoff(untilYielding);
     poller.triesLeft = kTriesBeforeHelping;
   };
-  if (poller.coming.isFirst()) startAgain();
-  poller.coming.comes();
+  if (poller.loop.sawNone()) startAgain();
+  poller.loop.noteCall();
   const bool stalled = poller.backoff.takeStall();
   Polled advanced = Polled::kNothing;
   if (stream != nullptr && stream->pending()) {
-    if (poller.coming.inLoop()) {
+    if (poller.loop.inLoop()) {
       stream->notePolling();
       stream->noteAwaited();
     }
@@ -307,7 +307,7 @@ Scheduler::Polled Scheduler::pollOnce(Stream* stream) {
   }
   if (advanced == Polled::kNothing && poller.triesLeft-- <= 0) {
     poller.triesLeft = 0;
-    const Helper helper = poller.coming.inLoop() ? Helper::kPolling : Helper::kAsking;
+    const Helper helper = poller.loop.inLoop() ? Helper::kPolling : Helper::kAsking;
     if (helpOne(stream, -1, stalled, poller.turn, helper) == Helped::kAdvanced) advanced = Polled::kOthers;
   }
   if (advanced != Polled::kNothing)

@@ -100,10 +100,10 @@ class Scheduler {
   bool catchUp(Stream& stream) noexcept;
   // After a thread has enqueued: if more than kMostAhead tasks are in the stream, runs it until half as many are left, or until it has not
   // advanced for a moment. A GPU takes 1024 launches before it lets the program wait. Does nothing inside of a task.
-  void limit(Stream& stream) {
-    const std::uint64_t finished = stream.finished(),
-                        enqueued = stream.enqueued();  // in this order: the second is never less
-    if (enqueued - finished > kMostAhead) runDown(stream, enqueued - kMostAhead / 2);
+  static void limit(Stream& stream) {
+    const std::uint64_t finished = stream.finished();  // first: so it is never more than the other one
+    const std::uint64_t enqueued = stream.enqueued();
+    if (enqueued - finished > kMostAhead) instance().runDown(stream, enqueued - kMostAhead / 2);
   }
   static constexpr std::uint64_t kMostAhead = 1024;
   // Returns when all tasks enqueued before the call are done. Errors stay in the stream.

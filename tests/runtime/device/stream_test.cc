@@ -319,7 +319,7 @@ TEST(Scheduler, OtherStreamsDoNotHoldUpAThreadThatIsFarAhead) {
   std::deque<TestTask> tasks;
   for (std::uint64_t i = 0; i <= Scheduler::kMostAhead; ++i)
     stream.get().enqueue(tasks.emplace_back([&] { return open ? Progress::kDone : Progress::kWouldBlock; }));
-  Scheduler::instance().limit(stream.get());
+  Scheduler::limit(stream.get());
   EXPECT_EQ(stream.get().finished(), 0u);
   open = true;
   Scheduler::instance().wait(stream.get());
@@ -332,7 +332,7 @@ TEST(Scheduler, AThreadIsNotFarAheadOfItsStream) {
   std::deque<TestTask> tasks;
   const auto enqueue = [&](const std::function<Progress()>& work) {
     Scheduler::instance().enqueue(stream.get(), tasks.emplace_back(work));
-    Scheduler::instance().limit(stream.get());
+    Scheduler::limit(stream.get());
     return stream.get().enqueued() - stream.get().finished();
   };
   constexpr std::uint64_t kMost = Scheduler::kMostAhead;

@@ -163,7 +163,7 @@ bool groupHasFailed() { return group().failure.has_value(); }
 void launchAgain(LaunchedGroup& group) {
   group.communicator->launch(group.operations, group.work);
   group.work = group.communicator->lastWork();
-  device::Scheduler::instance().limit(*group.operations.front().stream);
+  device::Scheduler::limit(*group.operations.front().stream);
 }
 
 bool groupEnd(LaunchedGroup* launched) {
@@ -181,8 +181,7 @@ bool groupEnd(LaunchedGroup* launched) {
     continues = continues || (!*g.blocking && communicator.state() == CommState::kInProgress);
   }
   // Only now: each of the communicators may wait for another one.
-  for (std::size_t i = 0; i < g.used; ++i)
-    device::Scheduler::instance().limit(*g.batches[i].operations.front().stream);
+  for (std::size_t i = 0; i < g.used; ++i) device::Scheduler::limit(*g.batches[i].operations.front().stream);
   if (launched != nullptr && g.used == 1) give(g.batches.front(), *launched);
   return continues;
 }

@@ -49,7 +49,7 @@ void addToGroup(Communicator& communicator, const CommOperation& operation);
 inline void submit(Communicator& communicator, const CommOperation& operation) {
   if (openGroups > 0) return addToGroup(communicator, operation);
   communicator.launch({&operation, 1});
-  device::Scheduler::instance().limit(*operation.stream);
+  device::Scheduler::limit(*operation.stream);
 }
 // Submits long work for one communicator, such as joining. In a group all jobs run at the same time, each in
 // its own thread. Returns true if the work goes on, or will, in the background: on communicators that do not

@@ -19,9 +19,9 @@ constexpr std::chrono::seconds kWarnAfter{60};
 // otherwise.
 constexpr std::chrono::seconds kCheckedLimit{300};
 
-// Exchanges of up to kBriefBytes take some ten microseconds; those of up to kInstantBytes take hardly any
+// Exchanges of up to kBegunBytes take some ten microseconds; those of up to kInstantBytes take hardly any
 // time.
-constexpr std::size_t kBriefBytes = std::size_t{128} << 10, kInstantBytes = std::size_t{4} << 10;
+constexpr std::size_t kBegunBytes = std::size_t{128} << 10, kInstantBytes = std::size_t{4} << 10;
 
 // From this size on operations run for hundreds of microseconds, so waking a thread costs little beside them.
 constexpr std::size_t kLastingBytes = std::size_t{4} << 20;
@@ -267,7 +267,7 @@ void Issuer::addToGraph(std::span<const CommOperation> operations, const Staged&
 void Issuer::launch(std::span<const CommOperation> operations, std::uint64_t again) {
   launches_.askNowAndThen();
   if (gpu_) return launchOnGpu(operations);
-  // Operations that the program has issued before may only need a thread that runs them.
+  // Operations that the program has issued before may only need a thread that runs them. If one fails, so does this call.
   const bool isFirst =
       comesFirst(operations) ||
       (device::Scheduler::instance().catchUp(*operations.front().stream) && comesFirst(operations));
@@ -358,7 +358,6 @@ bool Issuer::stepNow(std::size_t bytes) {
 void Issuer::issue(std::span<const CommOperation> operations, const GroupBytes& bytes, bool begun) {
   LaunchTask& launch = launches_.next();
   const std::size_t exchanged = bytes.exchanged;
-  const bool brief = exchanged <= kBriefBytes;
   launch.setBrief(isBrief(operations, bytes));
   works_.forget();
   launch.take(works_.handedOver());
@@ -370,7 +369,7 @@ void Issuer::issue(std::span<const CommOperation> operations, const GroupBytes& 
     if (operation.stream != first && others.insert(operation.stream).second) launch.fence(*operation.stream);
   launches_.issue(launch, *first, bytesOf(operations) >= kLastingBytes);
   // Begin at once, so that the peers need not wait until this rank waits for its stream.
-  if (brief && !begun) device::Scheduler::instance().begin(*first);
+  if (exchanged <= kBegunBytes && !begun) device::Scheduler::instance().begin(*first);
 }
 
 Scheduling Issuer::scheduling() {
