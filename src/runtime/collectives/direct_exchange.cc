@@ -15,10 +15,10 @@ constexpr std::uint32_t retryInterval(std::size_t bytes) {
   if (bytes < std::size_t{32} << 10) return 64;
   return bytes < std::size_t{128} << 10 ? 16 : bytes < std::size_t{1} << 20 ? 8 : 4;
 }
-// After the way has changed from reading to staging it is at most every fifth, this many times: that may be a trial, which ends after
-// four operations that were timed, or after eight at most (TwoWays).
+// After the way has changed from reading to staging it is at most every fifth, this many times: that may be a trial, which has four
+// operations, or up to twenty (TwoWays).
 constexpr std::uint32_t kSoon = 5;
-constexpr std::uint32_t kTimesSoon = 2;
+constexpr std::uint32_t kTimesSoon = 5;
 
 // Where all ranks bring staged data, holding the first look back pays up to this many bytes.
 constexpr std::size_t kLooksLittle = 1024;
@@ -65,6 +65,8 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
   const std::size_t kinds = 2 * static_cast<std::size_t>(meeting_.ranks()) + kFunctions;
   for (auto& timed : timed_) timed.resize(kinds);
   told_.resize(kinds * transport::WaysBySize::kSizes);
+  touched_.assign(2 * static_cast<std::size_t>(meeting_.ranks()) + 1,
+                  transport::TouchedMemory(choices_.cycle));
   for (std::size_t f = 0; f < kFunctions; ++f) {
     work.function = static_cast<Function>(f);
     for (work.root = 0; work.root < (isRooted(work.function) ? meeting_.ranks() : 1); ++work.root)
@@ -93,10 +95,13 @@ int DirectExchange::partner() const {
 }
 
 transport::WaysBySize& DirectExchange::timedWays() {
-  std::unique_ptr<transport::WaysBySize>& ways = timed_[other().distance.isFar()][kind_];
+  const bool isFar = other().distance.isFar();
+  std::unique_ptr<transport::WaysBySize>& ways = timed_[isFar][kind_];
   if (ways == nullptr)
     ways = std::make_unique<transport::WaysBySize>(
-        [this](std::uint64_t bytes) { return choices_.readsBlock(bytes, reduces(work_.function)); },
+        [this, isFar](std::uint64_t bytes) {
+          return choices_.readsBlock(bytes, reduces(work_.function)) && choices_.beginsRead(bytes, isFar);
+        },
         isRooted(work_.function) ? transport::Flow::kOneWay : transport::Flow::kBothWays);
   return *ways;
 }
@@ -172,6 +177,7 @@ bool DirectExchange::mayHaveTwoWays() { return unmappable_ || timedWays().used(b
 
 void DirectExchange::begin(Way way) {
   way_ = way;
+  inNewMemory_ = false;
   if (way == Way::kStaged) {
     if (stagedIsPrepared_)
       staged_.startAgain();
@@ -183,9 +189,17 @@ void DirectExchange::begin(Way way) {
   nextMeeting();
 }
 
+// Marks what the next stage uses of the rings. All ranks write theirs, or, if there is a root, those that bring data.
+void DirectExchange::nextStage() {
+  meeting_.next(staged_.staging(), staged_.stagedBytes());
+  if (!counts_ || staged_.staging() != transport::StagingKind::kRing) return;
+  transport::TouchedMemory& touched = touched_[std::min(kind_, touched_.size() - 1)];
+  if (touched.touch(meeting_.placeInRing(), staged_.stagedBytes())) inNewMemory_ = true;
+}
+
 void DirectExchange::nextMeeting() {
   if (way_ == Way::kStaged)
-    meeting_.next(staged_.staging(), staged_.stagedBytes());
+    nextStage();
   else if (way_ == Way::kBatched)
     meeting_.next(batched_.staging(), batched_.stagedBytes());
   else
@@ -216,6 +230,7 @@ DirectExchange::Outcome DirectExchange::step() {
 void DirectExchange::noteTime() {
   std::optional<std::chrono::nanoseconds> time;
   if (times_) time = now_() - begun_;
+  if (inNewMemory_) time.reset();
   const auto change = timedWays().took(blockBytes(work_), way_ == Way::kRead, time);
   if (!change) return;
   const auto& timed = timed_[other().distance.isFar()];

@@ -40,6 +40,7 @@
 #include "runtime/collectives/staged_exchange.h"
 #include "runtime/transport/choices/copy_choices.h"
 #include "runtime/transport/choices/core_distance.h"
+#include "runtime/transport/choices/touched_memory.h"
 #include "runtime/transport/choices/two_ways.h"
 #include "runtime/transport/local/readable_memory.h"
 
@@ -86,6 +87,7 @@ class DirectExchange {
   Outcome advance();
   bool findBuffers();
   void begin(Way way);
+  void nextStage();
   void nextMeeting();
   FirstLook* firstLook();
   // Operations of one kind, which is their function and root, and one size; all ranks know the same of them.
@@ -145,6 +147,8 @@ class DirectExchange {
   // told, by WaysBySize::indexOf, too.
   std::array<std::vector<std::unique_ptr<transport::WaysBySize>>, 2> timed_;
   std::vector<Told> told_;
+  // Staging rings, as far as they are known to be used: by kind if that has a root, and one for all others.
+  std::vector<transport::TouchedMemory> touched_;
   std::uint64_t starts_ = 0;  // without repetitions
   DirectWork work_;
   transport::PostedCall call_;  // `work_`, as this rank posts it
@@ -162,6 +166,7 @@ class DirectExchange {
   int teller_ = 0;       // the rank whose TwoWays hears of `work_`, and that tells the others, if it adapts
   bool counts_ = false;  // this rank's TwoWays hears of `work_`
   bool times_ = false;   // and of its time
+  bool inNewMemory_ = false;         // a stage of `work_` was
   bool unmappable_ = false;          // some buffer was, in the last operation for which that mattered
   bool unreadable_ = false;          // likewise: the kernel lets no other process read it
   bool closed_ = false;              // some rank can never read another one's process

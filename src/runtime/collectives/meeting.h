@@ -77,6 +77,8 @@ class Meeting {
   // This rank's descriptor, and its staging area. The others poll the descriptor: it is written at once, after the data.
   transport::Descriptor& mine() { return mailbox_.slot(number_); }
   std::byte* staging() { return mailbox_.stagingArea(number_, staging_) + ringAt(); }
+  // Where that is in the ring, if it is there.
+  std::size_t placeInRing() const { return ringAt_; }
   // The same for the next meeting, if that stages as much.
   std::byte* nextStaging() { return mailbox_.stagingArea(number_ + 1, staging_) + nextRingAt(); }
   transport::Descriptor& nextMine() { return mailbox_.slot(number_ + 1); }

@@ -86,7 +86,7 @@ const RankRole kDiffer("copies differ", [](int rank, int ranks, const ncclUnique
 
 TEST(HostCopies, AreThoseOfTheFirstRank) { runTwo("copies differ", 60); }
 
-// Often enough for several trials.
+// Often enough for trials.
 constexpr int kAdaptingRounds = kSanitized ? 30 : 150;
 
 // In memory of malloc: collectives and messages of sizes that have two ways.

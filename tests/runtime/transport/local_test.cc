@@ -349,7 +349,7 @@ TEST(ReadableMemory, KnowsALimitedNumberOfStretches) {
 }
 
 TEST(ReadableMemory, TriesMuchMemoryEachTime) {
-  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  constexpr std::size_t kBytes = std::size_t{4} << 20;
   void* const mapped = mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(mapped, MAP_FAILED);
   auto* const data = static_cast<std::byte*>(mapped);

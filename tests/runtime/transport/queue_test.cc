@@ -204,6 +204,49 @@ TEST(Queue, TheSenderHandsMessagesOverAsTheReceiverTells) {
   EXPECT_EQ(owned.queue.control->beat, 0u);
 }
 
+// A receiver judges ways (MessageWays) without the first messages in each part of the memory.
+TEST(Queue, TheTimeOfAMessageInNewMemoryDoesNotCount) {
+  class Timing final : public OtherMemory {
+   public:
+    std::uint32_t received(std::uint64_t, bool, std::optional<std::chrono::nanoseconds> time,
+                           std::optional<std::chrono::nanoseconds>) override {
+      times += time.has_value();
+      return 0;
+    }
+    int times = 0;
+  };
+  // How many of 200 messages count.
+  const auto counted = [](const QueueMemory& queue, std::initializer_list<std::size_t> sizes) {
+    Timing memory;
+    SendEnd sender(1, queue, &memory);
+    RecvEnd receiver(0, queue, &memory);
+    std::vector<int> counted;
+    for (const std::size_t bytes : sizes) {
+      const std::vector<std::byte> data(bytes);
+      std::vector<std::byte> out(bytes);
+      memory.times = 0;
+      for (int i = 0; i < 200; ++i) {
+        for (std::size_t done = 0; done < bytes;) {
+          const std::size_t piece =
+              sender.sendPiece(Protocol::kSimple, data.data() + done, bytes - done, bytes);
+          EXPECT_EQ(receiver.takePiece(Protocol::kSimple, out.data() + done, bytes - done), piece);
+          done += piece;
+        }
+        receiver.received(bytes, std::chrono::nanoseconds(100));
+      }
+      counted.push_back(memory.times);
+    }
+    return counted;
+  };
+  OwnedQueue narrow(1 << 20), wide(1 << 20, 0, Slots::kWide);
+  ASSERT_EQ(narrow.queue.slotBytes, std::size_t{128} << 10);
+  ASSERT_EQ(wide.queue.slotBytes, std::size_t{256} << 10);
+  // Each of eight slots, up to 16 KiB and then beyond that.
+  EXPECT_EQ(counted(narrow.queue, {16384, 100000, 16384, 131072}), (std::vector{192, 192, 200, 192}));
+  // 16 places of 16 KiB in each slot, and all has been used then.
+  EXPECT_EQ(counted(wide.queue, {16384, 100000, 200000}), (std::vector{200 - 128, 200, 200}));
+}
+
 // Messages of one size go through all of a wide slot before the first place is written again.
 TEST(Queue, MessagesOfOneStepLieInOtherPlacesOfAWideSlotInEachLap) {
   OwnedQueue owned(1 << 20, 0, Slots::kWide);

@@ -69,6 +69,13 @@ struct CopyChoices {
     return reduces ? block >= reduceReadFrom && block < reduceReadUpTo
                    : block >= blockReadFrom && block < blockReadUpTo;
   }
+  // How ranks whose cores are far, or near, begin with data that is read by these choices, if they find out by themselves. Near cores have a cache
+  // together, so what was measured between far ones does not hold for them: they begin with staging, but for much data, which takes about as
+  // long in both ways.
+  bool beginsRead(std::uint64_t bytes, bool isFar) const {
+    constexpr std::uint64_t kMuch = std::uint64_t{1} << 20;
+    return isFar || far == 0 || bytes >= kMuch;
+  }
   // `cycle` was measured with two ranks. More of them read what all others stage, so together they go through as much.
   void shareCycle(std::size_t ranks) { cycle = std::max<std::uint64_t>(kLeastCycle, 2 * cycle / ranks); }
   // Messages and blocks of `least` bytes or more are read, whatever they did before; also those between what was read and `least`.

@@ -1,6 +1,15 @@
 #include "runtime/transport/choices/message_ways.h"
 
 namespace xylem::transport {
+namespace {
+
+WaysBySize waysOf(const CopyChoices& choices, bool isFar) {
+  return WaysBySize(
+      [&](std::uint64_t bytes) { return choices.reads(bytes) && choices.beginsRead(bytes, isFar); },
+      Flow::kOneWay);
+}
+
+}  // namespace
 
 MessageWays::MessageWays(const CopyChoices& choices, bool decides, TellChange tell, bool fixed)
     : choices_(choices),
@@ -9,8 +18,7 @@ MessageWays::MessageWays(const CopyChoices& choices, bool decides, TellChange te
       tell_(std::move(tell)),
       distance_(choices.far != 0),
       far_(distance_.isFar()),
-      timed_{WaysBySize([&](std::uint64_t bytes) { return choices.reads(bytes); }, Flow::kOneWay),
-             WaysBySize([&](std::uint64_t bytes) { return choices.reads(bytes); }, Flow::kOneWay)},
+      timed_{waysOf(choices, false), waysOf(choices, true)},
       tells_(readSizes() | kHeard | (distance_.isFar() ? kFar : 0)),
       untimed_(fixed ? ~std::uint32_t{0} : 0) {}
 

@@ -18,6 +18,11 @@ std::optional<WayChange> TwoWays::took(bool second, std::optional<Time> time) {
   used_ = true;
   if (second != this->second()) return {};
   if (time) return tookTime(*time);
+  if (trying_ && ++untimed_ >= kMostTries) {
+    trying_ = settled_ = false;
+    untilTrial_ = kInterval;
+    return {};
+  }
   settled_ = true;
   // Enough operations are left to be timed.
   if (!trying_ && untilTrial_ > kTimed) --untilTrial_;
@@ -40,12 +45,14 @@ std::optional<WayChange> TwoWays::tookTime(Time time) {
     if (++tries_ == 1) return {};
     const std::span<Time> before = std::span(tried_).first(static_cast<std::size_t>(tries_ - 2));
     const bool shorter = !before.empty() && ratio(time, std::ranges::min(before)) < kStillShorter;
+    sinceShorter_ = shorter ? 0 : sinceShorter_ + 1;
     tried_[before.size()] = time;
-    return isTried(time, shorter) ? decide() : std::nullopt;
+    return isTried(time) ? decide() : std::nullopt;
   }
   if (std::exchange(settled_, true)) {
     std::shift_left(latest_.begin(), latest_.end(), 1);
     latest_.back() = time;
+    ++timed_;
     if (++counted_ == 1 && !isNew_ && trials_ == 0 && isLong(time)) untilTrial_ = kBetweenLong;
   }
   if (counted_ == 0 || --untilTrial_ > 0) return {};
@@ -53,12 +60,27 @@ std::optional<WayChange> TwoWays::tookTime(Time time) {
     const Time now = usually();
     if (now > before_) return take(before_, now, true);
     broken_ = 0;
-    untilTrial_ = untilNext(ratio(before_, now));
+    untilTrial_ = untilNext(std::min(ratio(before_, now), kHardlySlower));
+    return {};
+  }
+  if (!mayBeTried()) {
+    untilTrial_ = 1;
     return {};
   }
   trying_ = true;
-  tries_ = 0;
+  tries_ = sinceShorter_ = untimed_ = 0;
   return {};
+}
+
+// Whether the usual way is known well enough to be compared.
+bool TwoWays::mayBeTried() {
+  isKnown_ = isKnown_ || timed_ >= untilKnown(usually()) || isLong(usually());
+  return isKnown_;
+}
+
+TwoWays::Time TwoWays::tried() const {
+  const std::span<const Time> times = std::span(tried_).first(static_cast<std::size_t>(tries_ - 1));
+  return timeOf(times.last(std::min(times.size(), kLatest)));
 }
 
 // Takes the other way from now on.
@@ -87,19 +109,24 @@ std::uint32_t TwoWays::untilKnown(Time time) {
       std::clamp<Time::rep>(kKnownAfter / std::max(time, Time(1)), kLeastKnown, kInterval));
 }
 
-// Whether a trial whose last operation took this long is over.
-bool TwoWays::isTried(Time time, bool shorter) const {
+// Whether a trial whose last operation took this long is over. If the other way is clearly faster at once, it is; if it becomes so later, it costs
+// nothing to go on, and to judge after each operation would find noise.
+bool TwoWays::isTried(Time time) const {
   if (tries_ == kMostTries) return true;
-  if (shorter) return false;
-  const bool clearlySlower = ratio(time, usually()) > kClearlyFaster;
-  return tries_ >= (isLong(time) && clearlySlower ? kLeastLong : kTries);
+  if (isLong(time) && ratio(time, usually()) > kClearlyFaster)
+    return tries_ >= kLeastLong && sinceShorter_ > 0;
+  if (tries_ < kTries) return false;
+  const std::span<const Time> times = std::span(tried_).first(static_cast<std::size_t>(tries_ - 1));
+  if (std::reduce(times.begin(), times.end()) >= kMostTried) return true;
+  const double slower = ratio(tried(), usually());
+  if (tries_ == kTries && slower * kClearlyFaster < 1) return true;
+  return slower > kClearlyFaster && sinceShorter_ >= kPatience;
 }
 
 std::optional<WayChange> TwoWays::decide() {
   trying_ = settled_ = false;
   const Time before = usually();
-  const std::span<const Time> tried = std::span(tried_).first(static_cast<std::size_t>(tries_ - 1));
-  const Time now = timeOf(tried.last(std::min(tried.size(), kLatest)));
+  const Time now = tried();
   const double slower = ratio(now, before);
   const bool faster = slower * kClearlyFaster < 1;
   if (faster && promising_) return take(now, before, false);
@@ -112,6 +139,8 @@ std::optional<WayChange> TwoWays::decide() {
     untilTrial_ = untilNext(slower);
     if (trials_ <= kEarlyTrials && slower < kHardlySlower)
       untilTrial_ = std::min(untilTrial_, untilKnown(before));
+    // Not more often because trials are longer.
+    untilTrial_ *= static_cast<std::uint32_t>(std::max(1, tries_ / kTries));
   }
   return {};
 }

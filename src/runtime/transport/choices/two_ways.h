@@ -8,18 +8,21 @@
 //   const auto changed = ways.took(second, duration);     // how long it took; the times, if it is the other way from now on
 //
 // Now and then some operations take the other way, more seldom the slower that was: trials cost about a hundredth of the time. A
-// trial goes on while times become clearly shorter, for four to eight operations: what has not been done for a while
-// is slow at first, in the kernel and in the caches. So a way goes through these states:
+// trial has four operations, and up to twenty, of 4 ms together, unless the other way is clearly slower: what has not been done for
+// a while is slow at first, in the kernel, in the caches and in a hypervisor that maps memory when it is used. So a way goes through these states:
 //
 //   usual -> a trial of the other one -> a second trial soon after, if that was clearly faster
 //         -> new, if that was so again -> usual, if it does not take longer than the old way did; back to that otherwise
 //
 // The last step is for staging memory, which is fast at first if other ranks have not read it lately. Each time that a way goes back, trials
-// become more seldom. The first few trials come sooner where times differ little: neither way is known well yet.
+// become more seldom. The first trial waits until the usual way is known, for 64 operations or, if they are long, 2 ms of them: the first ones of a
+// program are slow for many reasons. The next few come sooner where times differ little: neither way is known well yet. Once a way has become the
+// usual one, the old one is soon tried again, as it may have been slow only at first.
 //
 // The least of the last four times counts, as whatever disturbs an operation makes it longer. With Flow::kOneWay it is the mean, of the eight
 // before a trial and of the last four of one: ranks that bring data run ahead, so that an operation takes next to nothing where its data is there
-// already, and another one waits for the data of several. The first operation after a change of the way never counts.
+// already, and another one waits for the data of several. The first operation after a change of the way never counts. An operation whose time
+// tells nothing has none; a trial with twenty of these is put off.
 //
 // Only trials and the operations just before one are timed, as to read the clock twice takes a tenth of the shortest operations or more.
 //
@@ -61,6 +64,7 @@ class TwoWays {
   bool used() const { return used_; }
   // The other way may have become the faster one: it is tried soon.
   void trySoon() {
+    isKnown_ = true;
     if (!trying_) untilTrial_ = std::min(untilTrial_, kConfirming << std::min(broken_, 10));
   }
   // Other operations came in between, in any way: a trial that was under way begins again.
@@ -78,14 +82,16 @@ class TwoWays {
   WayChange take(Time now, Time before, bool back);
   std::uint32_t untilNext(double slower) const;
   static std::uint32_t untilKnown(Time time);
+  bool mayBeTried();
   // The typical time of a way, from these, the latest last.
   Time timeOf(std::span<const Time> times) const;
   Time usually() const { return timeOf(std::span(latest_).last(std::min(counted_, latest_.size()))); }
   static bool isLong(Time time) { return time >= std::chrono::microseconds(500); }
-  bool isTried(Time time, bool shorter) const;
+  bool isTried(Time time) const;
+  Time tried() const;  // the typical time of this trial's latest operations
 
   static constexpr std::uint32_t kInterval = 64, kLongestInterval = 16384;  // operations between trials
-  // Before the first trial: soon, as a program may have few operations that take long. Before a second one, all eight slots of a queue
+  // Before the first trial, at least. Before a second one, all eight slots of a queue
   // have been used, the first data in each of which waits for its memory; and eight operations have been timed, as the first is not.
   static constexpr std::uint32_t kFirst = 4, kConfirming = 9;
   static constexpr std::uint32_t kBetweenLong = 2;  // before the first two trials of long operations
@@ -98,7 +104,11 @@ class TwoWays {
   static constexpr std::uint32_t kTimed = 8;  // operations before a trial
   static constexpr std::size_t kLatest = 4;   // those of which the least time counts
   // Operations of a trial, of which the first does not count.
-  static constexpr int kTries = 4, kMostTries = 8, kLeastLong = 3;
+  static constexpr int kTries = 4, kMostTries = 20, kLeastLong = 3;
+  static constexpr Time kMostTried =
+      std::chrono::milliseconds(4);  // of a trial with more operations than these
+  static constexpr int kPatience =
+      2;  // operations in a row that are not clearly shorter, before a trial is over
   static constexpr double kStillShorter = 0.95;  // than the least time before
   static constexpr double kClearlyFaster = 1.15;
 
@@ -112,8 +122,10 @@ class TwoWays {
   Time before_{};
   int broken_ = 0;  // how often the usual way became another one and soon turned out to take longer
   int trials_ = 0;
-  int tries_ = 0;
+  int tries_ = 0, sinceShorter_ = 0, untimed_ = 0;  // operations of this trial
   std::uint32_t untilTrial_ = kFirst;
+  std::uint32_t timed_ = 0;  // operations of the usual way, before the first trial
+  bool isKnown_ = false;     // the usual way may be compared
   std::size_t counted_ = 0;
   std::array<Time, kTimed> latest_{};     // times of the usual way, the latest last
   std::array<Time, kMostTries> tried_{};  // times of this trial, without the first

@@ -1,23 +1,29 @@
 #include "runtime/transport/local/readable_memory.h"
 
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
-
-#include "runtime/transport/local/read_process.h"
+#include <array>
+#include <cerrno>
 
 namespace xylem::transport {
 namespace {
 
 // With more stretches, all are tried again.
 constexpr std::size_t kMostKnown = 256;
-// A trial takes some hundred nanoseconds, and to copy as much as this a hundred microseconds.
-constexpr std::size_t kAlwaysTried = std::size_t{1} << 20;
+// A trial takes 0.3 to 3 us, and to copy as much as this some hundred.
+constexpr std::size_t kAlwaysTried = std::size_t{4} << 20;
 
-bool canRead(const std::byte* byte) noexcept {
-  std::byte here{};
-  return readProcess(getpid(), reinterpret_cast<std::uintptr_t>(byte), &here, 1);
+// Reads both with one call, as most of what a trial takes is the call.
+bool canReadBoth(const std::byte* first, const std::byte* last) noexcept {
+  std::array<std::byte, 2> here;
+  const iovec mine{here.data(), here.size()};
+  const std::array<iovec, 2> theirs{{{const_cast<std::byte*>(first), 1}, {const_cast<std::byte*>(last), 1}}};
+  ssize_t n = 0;
+  do n = process_vm_readv(getpid(), &mine, 1, theirs.data(), theirs.size(), 0);
+  while (n < 0 && errno == EINTR);
+  return n == static_cast<ssize_t>(here.size());
 }
 
 }  // namespace
@@ -28,7 +34,7 @@ bool ReadableMemory::holds(const std::byte* data, std::size_t bytes) {
   const auto after = std::ranges::upper_bound(known_, data, {}, &Stretch::begin);
   const bool known = after != known_.begin() && asked.end <= std::prev(after)->end;
   if (known && bytes < kAlwaysTried) return true;
-  if (!canRead(data) || !canRead(asked.end - 1)) return false;
+  if (!canReadBoth(data, asked.end - 1)) return false;
   if (!known) add(asked);
   return true;
 }

@@ -1,6 +1,7 @@
 #include "runtime/transport/queue/recv_end.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/copying.h"
 #include "core/error.h"
@@ -11,6 +12,7 @@ RecvEnd::RecvEnd(int peer, const QueueMemory& queue, PeerMemory* memory, Pump* p
     : step_(queue.control->head.load(std::memory_order_relaxed)),
       seenTail_(step_),
       queue_(queue),
+      touched_(kQueueSteps * queue.slotBytes),
       llSlotBytes_(llSlotBytes(queue.stepBytes)),
       ll128SlotBytes_(ll128SlotBytes(queue.stepBytes)),
       largestStep_(std::max({queue.stepBytes[Protocol::kSimple], queue.stepBytes[Protocol::kLl],
@@ -94,6 +96,7 @@ void RecvEnd::received(std::size_t whole, std::optional<std::chrono::nanoseconds
   // After much data the line may have left the caches. Staged data comes in steps, with a line for each.
   const bool mayHaveLeft = lastRegion_ != 0 && whole > kMaxCopyBytes;
   if (!mayHaveLeft && beat_.isDue(whole)) line = beat_.load(queue_.control->beat);
+  if (std::exchange(inNewMemory_, false)) time.reset();
   const std::uint32_t tells = memory_->received(whole, lastRegion_ == StepNote::kAddress, time, line);
   if (tells == told_) return;
   told_ = tells;
@@ -111,7 +114,11 @@ std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t le
   if (lastRegion_ == 0) {
     const std::size_t bytes = std::min(left, stepBytes(protocol));
     const Handover handover = reaches ? memory_->handoverFrom() : Handover::kFarCache;
-    return take(protocol, out, bytes, handover) ? bytes : 0;
+    const std::size_t place = reaches && queue_.isWide() ? note->address : 0;
+    const std::size_t at = step_ % kQueueSteps * queue_.slotBytes + place;
+    if (!take(protocol, out, bytes, handover)) return 0;
+    if (reaches && touched_.touch(at, bytes)) inNewMemory_ = true;
+    return bytes;
   }
   const std::size_t whole = note->bytes;
   if (const std::size_t expected = std::min(left + taken_, kMaxPieceBytes); whole != expected)

@@ -16,6 +16,7 @@
 
 #include "core/copying.h"
 #include "runtime/transport/choices/core_distance.h"
+#include "runtime/transport/choices/touched_memory.h"
 #include "runtime/transport/local/peer_memory.h"
 #include "runtime/transport/queue/copy_sharing.h"
 #include "runtime/transport/queue/low_latency.h"
@@ -164,6 +165,8 @@ class RecvEnd {
   std::uint32_t told_ = 0;              // as in QueueControl
   BeatProbe beat_;
   QueueMemory queue_;
+  TouchedMemory touched_;     // the slots
+  bool inNewMemory_ = false;  // a piece of the message was
   std::size_t llSlotBytes_;
   std::size_t ll128SlotBytes_;
   std::size_t largestStep_;
