@@ -91,8 +91,7 @@ class TwoWays {
   Time tried() const;  // the typical time of this trial's latest operations
 
   static constexpr std::uint32_t kInterval = 64, kLongestInterval = 16384;  // operations between trials
-  // Before the first trial, at least. Before a second one, all eight slots of a queue
-  // have been used, the first data in each of which waits for its memory; and eight operations have been timed, as the first is not.
+  // Before the first trial, at least. Before a second one, eight operations have been timed, as the first is not.
   static constexpr std::uint32_t kFirst = 4, kConfirming = 9;
   static constexpr std::uint32_t kBetweenLong = 2;  // before the first two trials of long operations
   // A way is known after operations that took this long together, but after four at least.
@@ -105,10 +104,9 @@ class TwoWays {
   static constexpr std::size_t kLatest = 4;   // those of which the least time counts
   // Operations of a trial, of which the first does not count.
   static constexpr int kTries = 4, kMostTries = 20, kLeastLong = 3;
-  static constexpr Time kMostTried =
-      std::chrono::milliseconds(4);  // of a trial with more operations than these
-  static constexpr int kPatience =
-      2;  // operations in a row that are not clearly shorter, before a trial is over
+  // A trial with more of them is over after this time; or once the other way is clearly slower, and times have not become shorter twice in a row.
+  static constexpr Time kMostTried = std::chrono::milliseconds(4);
+  static constexpr int kPatience = 2;
   static constexpr double kStillShorter = 0.95;  // than the least time before
   static constexpr double kClearlyFaster = 1.15;
 
