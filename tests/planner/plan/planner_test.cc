@@ -75,7 +75,7 @@ TEST(SharedGraphs, OfAnotherMachineAreRefused) {
 }
 
 // Adds up the bandwidth that the ring channels of a host take from each link: never more than the link has. (Below
-// compute capability 80, and through NICs, the search may take more.)
+// compute capability 80 the search also counts acknowledgements, and rings through NICs leave the host: neither is added up here.)
 TEST(PlannerProperty, RingsFitIntoTheLinks) {
   EXPECT_TRUE(rc::check([] {
     const Plan plan = planOf(anyMachine({.leastGpus = 2, .leastSm = 80}), 1);
