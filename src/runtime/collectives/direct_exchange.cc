@@ -100,7 +100,7 @@ transport::WaysBySize& DirectExchange::timedWays() {
   if (ways == nullptr)
     ways = std::make_unique<transport::WaysBySize>(
         [this, isFar](std::uint64_t bytes) {
-          return choices_.readsBlock(bytes, reduces(work_.function)) && choices_.beginsRead(bytes, isFar);
+          return choices_.beginsReadBlock(bytes, reduces(work_.function), isFar);
         },
         isRooted(work_.function) ? transport::Flow::kOneWay : transport::Flow::kBothWays);
   return *ways;

@@ -524,6 +524,27 @@ TEST_P(DirectExchangeOf, RanksFindOutHowFarTheOthersAre) {
   }
 }
 
+// Near cores begin with staging, but for much data.
+TEST_P(DirectExchangeOf, WhatWasMeasuredBetweenFarCoresDoesNotHoldForNearOnes) {
+  ExchangeJob job(GetParam(), Reach::kRead, false,
+                  transport::CopyChoices::fromText("block_read_up_to=4000000,far=1,adapt=1"));
+  unsigned seed = 1;
+  const auto reads = [&](int operations, std::size_t bytes) {
+    const int before = job.reads();
+    for (int i = 0; i < operations; ++i)
+      runOutOfReach(job, Function::kAllGather, bytes / sizeof(std::int64_t), false, 0, seed++);
+    return (job.reads() - before) / (job.ranks() * (job.ranks() - 1));
+  };
+  const int untilKnown = 2 * (job.ranks() - 1);
+  constexpr std::size_t kLittle = std::size_t{128} << 10, kMuch = std::size_t{1} << 20;
+  job.useLines(300ns);
+  EXPECT_EQ(reads(untilKnown, kLittle), untilKnown);
+  job.useLines(60ns);
+  reads(untilKnown + 1, kLittle);  // the next operation tells all ranks
+  EXPECT_EQ(reads(10, kLittle), 0);
+  EXPECT_EQ(reads(2, kMuch), 2);
+}
+
 // Some ranks have kept the operation that they repeat, others have not: they have to go the same ways.
 TEST_P(DirectExchangeOf, RanksThatKeptAnOperationGoTheWayOfThoseThatHaveNot) {
   constexpr std::size_t kCount = 1100;

@@ -69,12 +69,12 @@ struct CopyChoices {
     return reduces ? block >= reduceReadFrom && block < reduceReadUpTo
                    : block >= blockReadFrom && block < blockReadUpTo;
   }
-  // How ranks whose cores are far, or near, begin with data that is read by these choices, if they find out by themselves. Near cores have a cache
-  // together, so what was measured between far ones does not hold for them: they begin with staging, but for much data, which takes about as
-  // long in both ways.
-  bool beginsRead(std::uint64_t bytes, bool isFar) const {
-    constexpr std::uint64_t kMuch = std::uint64_t{1} << 20;
-    return isFar || far == 0 || bytes >= kMuch;
+  // Whether ranks whose cores are far, or near, begin by reading a message or a block, if they find out by themselves.
+  bool beginsRead(std::uint64_t message, bool isFar) const {
+    return reads(message) && holdFor(message, isFar);
+  }
+  bool beginsReadBlock(std::uint64_t block, bool reduces, bool isFar) const {
+    return readsBlock(block, reduces) && holdFor(block, isFar);
   }
   // `cycle` was measured with two ranks. More of them read what all others stage, so together they go through as much.
   void shareCycle(std::size_t ranks) { cycle = std::max<std::uint64_t>(kLeastCycle, 2 * cycle / ranks); }
@@ -88,6 +88,14 @@ struct CopyChoices {
   // names the field.
   static CopyChoices fromText(std::string_view text, const CopyChoices& base);
   static CopyChoices fromText(std::string_view text) { return fromText(text, CopyChoices()); }
+
+ private:
+  // Near cores have a cache together, so what is read between far ones is staged between them, but for much data, which takes about
+  // as long in both ways.
+  bool holdFor(std::uint64_t bytes, bool isFar) const {
+    constexpr std::uint64_t kMuch = std::uint64_t{1} << 20;
+    return isFar || far == 0 || bytes >= kMuch;
+  }
 };
 
 // The choices where nothing has been measured.

@@ -4,9 +4,7 @@ namespace xylem::transport {
 namespace {
 
 WaysBySize waysOf(const CopyChoices& choices, bool isFar) {
-  return WaysBySize(
-      [&](std::uint64_t bytes) { return choices.reads(bytes) && choices.beginsRead(bytes, isFar); },
-      Flow::kOneWay);
+  return WaysBySize([&](std::uint64_t bytes) { return choices.beginsRead(bytes, isFar); }, Flow::kOneWay);
 }
 
 }  // namespace

@@ -78,11 +78,6 @@ bool TwoWays::mayBeTried() {
   return isKnown_;
 }
 
-TwoWays::Time TwoWays::tried() const {
-  const std::span<const Time> times = std::span(tried_).first(static_cast<std::size_t>(tries_ - 1));
-  return timeOf(times.last(std::min(times.size(), kLatest)));
-}
-
 // Takes the other way from now on.
 WayChange TwoWays::take(Time now, Time before, bool back) {
   usual_ = !usual_;
@@ -116,8 +111,7 @@ bool TwoWays::isTried(Time time) const {
   if (isLong(time) && ratio(time, usually()) > kClearlyFaster)
     return tries_ >= kLeastLong && sinceShorter_ > 0;
   if (tries_ < kTries) return false;
-  const std::span<const Time> times = std::span(tried_).first(static_cast<std::size_t>(tries_ - 1));
-  if (std::reduce(times.begin(), times.end()) >= kMostTried) return true;
+  if (std::reduce(tries().begin(), tries().end()) >= kMostTried) return true;
   const double slower = ratio(tried(), usually());
   if (tries_ == kTries && slower * kClearlyFaster < 1) return true;
   return slower > kClearlyFaster && sinceShorter_ >= kPatience;

@@ -88,7 +88,11 @@ class TwoWays {
   Time usually() const { return timeOf(std::span(latest_).last(std::min(counted_, latest_.size()))); }
   static bool isLong(Time time) { return time >= std::chrono::microseconds(500); }
   bool isTried(Time time) const;
-  Time tried() const;  // the typical time of this trial's latest operations
+  // The times of this trial, and the typical one of its latest operations.
+  std::span<const Time> tries() const {
+    return std::span(tried_).first(static_cast<std::size_t>(tries_ - 1));
+  }
+  Time tried() const { return timeOf(tries().last(std::min(tries().size(), kLatest))); }
 
   static constexpr std::uint32_t kInterval = 64, kLongestInterval = 16384;  // operations between trials
   // Before the first trial, at least. Before a second one, eight operations have been timed, as the first is not.

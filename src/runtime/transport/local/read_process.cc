@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 #include "core/file_descriptor.h"
@@ -44,6 +45,17 @@ bool readProcess(pid_t process, std::uint64_t address, std::byte* out, std::size
     bytes -= static_cast<std::size_t>(n);
   }
   return true;
+}
+
+bool canBeRead(const std::byte* first, const std::byte* second) noexcept {
+  std::array<std::byte, 2> here;
+  const iovec mine{here.data(), here.size()};
+  const std::array<iovec, 2> theirs{
+      {{const_cast<std::byte*>(first), 1}, {const_cast<std::byte*>(second), 1}}};
+  ssize_t n = 0;
+  do n = process_vm_readv(getpid(), &mine, 1, theirs.data(), theirs.size(), 0);
+  while (n < 0 && errno == EINTR);
+  return n == static_cast<ssize_t>(here.size());
 }
 
 }  // namespace xylem::transport

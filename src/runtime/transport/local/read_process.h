@@ -19,4 +19,7 @@ void admitReaders() noexcept;
 // Returns false, with errno, if the process is gone, or if the kernel does not permit it (EPERM) or does not hand out that memory (EFAULT).
 bool readProcess(pid_t process, std::uint64_t address, std::byte* out, std::size_t bytes) noexcept;
 
+// Whether the kernel hands out these two bytes of this process. It takes one call, as most of what a trial takes is the call.
+bool canBeRead(const std::byte* first, const std::byte* second) noexcept;
+
 }  // namespace xylem::transport

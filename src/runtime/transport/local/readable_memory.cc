@@ -1,11 +1,8 @@
 #include "runtime/transport/local/readable_memory.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
+
+#include "runtime/transport/local/read_process.h"
 
 namespace xylem::transport {
 namespace {
@@ -15,17 +12,6 @@ constexpr std::size_t kMostKnown = 256;
 // A trial takes 0.3 to 3 us, and to copy as much as this some hundred.
 constexpr std::size_t kAlwaysTried = std::size_t{4} << 20;
 
-// Reads both with one call, as most of what a trial takes is the call.
-bool canReadBoth(const std::byte* first, const std::byte* last) noexcept {
-  std::array<std::byte, 2> here;
-  const iovec mine{here.data(), here.size()};
-  const std::array<iovec, 2> theirs{{{const_cast<std::byte*>(first), 1}, {const_cast<std::byte*>(last), 1}}};
-  ssize_t n = 0;
-  do n = process_vm_readv(getpid(), &mine, 1, theirs.data(), theirs.size(), 0);
-  while (n < 0 && errno == EINTR);
-  return n == static_cast<ssize_t>(here.size());
-}
-
 }  // namespace
 
 bool ReadableMemory::holds(const std::byte* data, std::size_t bytes) {
@@ -34,7 +20,7 @@ bool ReadableMemory::holds(const std::byte* data, std::size_t bytes) {
   const auto after = std::ranges::upper_bound(known_, data, {}, &Stretch::begin);
   const bool known = after != known_.begin() && asked.end <= std::prev(after)->end;
   if (known && bytes < kAlwaysTried) return true;
-  if (!canReadBoth(data, asked.end - 1)) return false;
+  if (!canBeRead(data, asked.end - 1)) return false;
   if (!known) add(asked);
   return true;
 }
