@@ -1,5 +1,6 @@
 // xylem tune --calibrate: measures this machine and prints the XYLEM_HOST_MODEL that describes it, with how
-// well a model with these constants would choose; and remembers how data moves the fastest between its cores. docs/calibration.md explains method and output.
+// well a model with these constants would choose; and remembers how data moves the fastest between its cores. docs/calibration.md and
+// docs/copying.md explain method and output.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -40,7 +40,7 @@ struct CalibrationEffort {
   bool large = false;  // also sizes that are larger than the caches, which take most of the time
 };
 
-// As it is, the effort takes 30 to 50 milliseconds. Throws Error (ncclSystemError) if a thread may not run on one of the
+// As it is, the effort takes 30 to 60 milliseconds. Throws Error (ncclSystemError) if a thread may not run on one of the
 // cores.
 Calibration calibrate(const device::CorePair& cores, const CalibrationEffort& effort = {});
 

@@ -54,6 +54,7 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
       shared_(shared),
       now_(std::move(now)),
       admitsReaders_(allCanRead(meeting_)),
+      hugePages_(choices.hugePages != 0),
       staged_(choices.piece, choices.mostInAreas()),
       mapped_(choices.streamExchange, shared_),
       reading_(shared_) {
@@ -328,6 +329,7 @@ bool DirectExchange::findBuffers() {
   if (closed_) return false;
   if (saysReadable()) unreadable_ = !allPosted(transport::PostedCall::kReadable);
   if (!mayRead_ || unreadable_) return false;
+  noteRead();
   reading_.start(work_, meeting_);
   way_ = Way::kRead;
   return true;
@@ -339,6 +341,15 @@ bool DirectExchange::areReadable() {
   const int rank = meeting_.rank();
   return (!needsInput(work_, rank) || ownMemory_.holds(work_.input, inputBytes(work_, ranks))) &&
          (!needsOutput(work_, rank) || ownMemory_.holds(work_.output, outputBytes(work_, ranks)));
+}
+
+// The others are about to read what this rank brings, and of an AllReduce its share of the results.
+void DirectExchange::noteRead() {
+  const auto ranks = static_cast<std::size_t>(meeting_.ranks());
+  const int rank = meeting_.rank();
+  const bool bringsNothing = work_.function == Function::kReduce && rank == work_.root;
+  if (needsInput(work_, rank) && !bringsNothing) hugePages_.willBeRead(work_.input, inputBytes(work_, ranks));
+  if (work_.function == Function::kAllReduce) hugePages_.willBeRead(work_.output, outputBytes(work_, ranks));
 }
 
 // Posts this rank's part. False if its slot is not free yet.

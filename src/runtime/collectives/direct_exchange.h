@@ -42,6 +42,7 @@
 #include "runtime/transport/choices/core_distance.h"
 #include "runtime/transport/choices/touched_memory.h"
 #include "runtime/transport/choices/two_ways.h"
+#include "runtime/transport/local/huge_pages.h"
 #include "runtime/transport/local/readable_memory.h"
 
 namespace xylem::collectives {
@@ -124,6 +125,7 @@ class DirectExchange {
   // Whether ranks post if their buffers can be read, which takes a trial the first time.
   bool saysReadable() const { return mayRead_ || unreadable_; }
   bool areReadable();
+  void noteRead();
   bool post();
   bool meet();
   void compare(int rank, const transport::PostedCall& theirs) const;
@@ -140,6 +142,7 @@ class DirectExchange {
   const Now now_;
   const bool admitsReaders_;  // all other ranks can read this one's process
   transport::ReadableMemory ownMemory_;
+  transport::HugePages hugePages_;
   std::vector<Other> others_;   // by rank
   int asked_ = 0;               // the next one whose distance is asked for
   transport::BeatProbe isDue_;  // says when

@@ -20,6 +20,7 @@
 #include "runtime/collectives/mapped_exchange.h"
 #include "runtime/collectives/staged_exchange.h"
 #include "support/secret_memory.h"
+#include "support/small_pages.h"
 
 namespace xylem::collectives {
 namespace {
@@ -394,6 +395,40 @@ TEST(DirectExchange, WhatIsStagedInNewMemoryDoesNotCount) {
     for (int i = 0; i < 100; ++i) runOutOfReach(job, function, 1100, false, 1, seed++);
     EXPECT_GT(job.reads(), 0);
   }
+}
+
+// Inputs that others often read through the kernel are put into huge pages, and an AllReduce's results, which are read, too.
+TEST(DirectExchange, WhatIsOftenReadIsPutIntoHugePages) {
+  using testing::SmallPages;
+  if (!SmallPages::mayBecomeHuge()) GTEST_SKIP() << "no huge pages here";
+  constexpr std::size_t kBlock = 2 * SmallPages::kHuge;
+  for (const bool wanted : {false, true})
+    for (const Function function : {Function::kAllGather, Function::kAllReduce, Function::kReduce}) {
+      SCOPED_TRACE(fmt::format("{}, wanted: {}", name(function), wanted));
+      ExchangeJob job(2, Reach::kRead, false,
+                      transport::CopyChoices::fromText(fmt::format(
+                          "block_read_up_to=10000000,reduce_read_up_to=10000000,huge_pages={:d}", wanted)));
+      const SmallPages inputs[] = {SmallPages(kBlock), SmallPages(kBlock)};
+      const SmallPages outputs[] = {SmallPages(2 * kBlock), SmallPages(2 * kBlock)};
+      const std::size_t count = kBlock / sizeof(std::int64_t);
+      for (unsigned i = 0; i < 2 * transport::HugePages::kOften; ++i) {
+        for (int rank = 0; rank < 2; ++rank) {
+          job[rank].start({.function = function,
+                           .input = inputs[rank].data(),
+                           .output = outputs[rank].data(),
+                           .count = count,
+                           .type = DataType::kInt64,
+                           .reduction = reduces(function)
+                                            ? chooseReduction(DataType::kInt64, ReduceOp::kSum, 2)
+                                            : copyOf(DataType::kInt64)});
+        }
+        ASSERT_THAT(job.finish(i), Each(Outcome::kDone));
+      }
+      const auto huge = [](const SmallPages& memory) { return memory.hugeBytes() > 0; };
+      EXPECT_EQ(huge(inputs[0]), wanted && function != Function::kReduce) << "the root's is not read";
+      EXPECT_EQ(huge(inputs[1]), wanted);
+      EXPECT_EQ(huge(outputs[0]), wanted && function == Function::kAllReduce);
+    }
 }
 
 // Nearly all are read where that is a little faster: ranks hear soon that a trial of staging is over.

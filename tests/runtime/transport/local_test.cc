@@ -20,9 +20,11 @@
 #include "core/shareable_memory.h"
 #include "ranks.h"
 #include "runtime/sockets/handshake.h"
+#include "runtime/transport/local/huge_pages.h"
 #include "runtime/transport/local/local_transport.h"
 #include "runtime/transport/local/readable_memory.h"
 #include "runtime/transport/session/unix_socket.h"
+#include "support/small_pages.h"
 
 namespace xylem::transport {
 namespace {
@@ -279,6 +281,46 @@ TEST(LocalSockets, AreFullWhenTheUserHasTooManyDescriptorsUnderWay) {
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -status, 0);
+}
+
+// Whole ones inside of what is read, once that has often been read.
+TEST(HugePages, HoldWhatIsOftenRead) {
+  using testing::SmallPages;
+  if (!SmallPages::mayBecomeHuge()) GTEST_SKIP() << "no huge pages here";
+  constexpr std::size_t kMebi = std::size_t{1} << 20;
+  const SmallPages whole(6 * kMebi), part(6 * kMebi), unwanted(6 * kMebi);
+  HugePages pages(true), none(false);
+  for (std::uint32_t reads = 1; reads <= HugePages::kOften; ++reads) {
+    EXPECT_EQ(whole.hugeBytes(), 0U) << reads;
+    pages.willBeRead(whole.data(), 6 * kMebi);
+    pages.willBeRead(part.data() + kMebi, 4 * kMebi);
+    none.willBeRead(unwanted.data(), 6 * kMebi);
+  }
+  // Each call goes on for 50 ms at most.
+  for (int i = 0; i < 10; ++i) {
+    pages.willBeRead(whole.data(), 6 * kMebi);
+    pages.willBeRead(part.data() + kMebi, 4 * kMebi);
+  }
+  EXPECT_EQ(whole.hugeBytes(), 6 * kMebi);
+  EXPECT_EQ(part.hugeBytes(), 2 * kMebi);
+  EXPECT_EQ(unwanted.hugeBytes(), 0U);
+  EXPECT_EQ(std::count(whole.data(), whole.data() + 6 * kMebi, std::byte{1}),
+            static_cast<std::ptrdiff_t>(6 * kMebi));
+}
+
+// The program may have freed memory and have other memory at the same addresses.
+TEST(HugePages, HoldOtherMemoryAtTheSameAddressesToo) {
+  using testing::SmallPages;
+  if (!SmallPages::mayBecomeHuge()) GTEST_SKIP() << "no huge pages here";
+  SmallPages memory(SmallPages::kHuge);
+  HugePages pages(true);
+  for (std::uint32_t i = 0; i < 2 * HugePages::kOften; ++i)
+    pages.willBeRead(memory.data(), SmallPages::kHuge);
+  EXPECT_EQ(memory.hugeBytes(), SmallPages::kHuge);
+  memory.makeAnew();
+  EXPECT_EQ(memory.hugeBytes(), 0U);
+  for (int i = 0; i < 1024; ++i) pages.willBeRead(memory.data(), SmallPages::kHuge);
+  EXPECT_EQ(memory.hugeBytes(), SmallPages::kHuge);
 }
 
 // As others would read it: the kernel does not read for them what cannot be read, nor memory of devices.

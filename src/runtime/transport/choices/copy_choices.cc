@@ -24,6 +24,7 @@ constexpr CopyChoiceField kFields[] = {
     {"stream_far", &CopyChoices::streamFar, 0, 1},
     {"far", &CopyChoices::far, 0, 1},
     {"adapt", &CopyChoices::adapt, 0, 1},
+    {"huge_pages", &CopyChoices::hugePages, 0, 1},
 };
 
 const CopyChoiceField& fieldNamed(std::string_view name) {

@@ -47,6 +47,8 @@ struct CopyChoices {
   // 1: what is read and what is staged is only where ranks begin. While they run they try the other way now and then
   // (two_ways.h). 0: they keep to it.
   std::uint64_t adapt = 0;
+  // 1: memory that others often read through the kernel is put into huge pages (local/huge_pages.h).
+  std::uint64_t hugePages = 1;
 
   // Whether a long cycle is faster: to write lines again that others have just read takes longer than all the rest.
   bool goesFar() const { return cycle > kLeastCycle; }

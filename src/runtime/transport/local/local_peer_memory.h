@@ -14,6 +14,7 @@
 
 #include "runtime/transport/choices/copy_choices.h"
 #include "runtime/transport/choices/message_ways.h"
+#include "runtime/transport/local/huge_pages.h"
 #include "runtime/transport/local/peer_memory.h"
 #include "runtime/transport/local/readable_memory.h"
 #include "runtime/transport/session/peer_session.h"
@@ -63,6 +64,7 @@ class LocalPeerMemory : public PeerMemory {
   PeerSession& session_;
   const Reach reach_;
   ReadableMemory readable_;
+  HugePages hugePages_;
   std::unique_ptr<MessageWays> ways_;  // between processes
 };
 
