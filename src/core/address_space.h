@@ -5,6 +5,7 @@
 //   std::byte* place = reserveAddresses(bytes, 3);
 //   mmap(place, bytes, ..., MAP_FIXED, ...);
 //   populate(place, bytes);
+//   if (hugePagesArePermitted()) intoHugePages(place, bytes);
 //
 // Ranks that run the same program have the same buffers at the same offsets of their memory. Processors index
 // the first-level cache by few bits of the address (AMD's Zen predicts the way by a hash of bits 12 to 27).
@@ -28,5 +29,11 @@ std::byte* reserveAddresses(std::size_t bytes, std::size_t colour) noexcept;
 // Has the kernel back a mapping that can be written with memory now, not page by page when it is touched, which takes several times as
 // long. `memory` starts at a page. Does nothing where the kernel is older than Linux 5.14.
 void populate(std::byte* memory, std::size_t bytes) noexcept;
+
+// Has the kernel copy memory, whole huge pages, into huge ones; 0, or an errno: EINVAL also before Linux 6.1, and ENOMEM and EBUSY if it finds
+// none. The program uses the memory meanwhile as ever.
+int intoHugePages(std::byte* memory, std::size_t bytes) noexcept;
+// Whether the machine has huge pages of kHugePage, and its administrator lets programs ask for them. Not where /sys cannot be read.
+bool hugePagesArePermitted();
 
 }  // namespace xylem

@@ -1,11 +1,12 @@
 #pragma once
 // Memory in small pages, of which the kernel says how much is in huge ones by now.
 //
-//   SmallPages memory(bytes);
 //   if (!SmallPages::mayBecomeHuge()) GTEST_SKIP() << "no huge pages here";
-//   EXPECT_EQ(memory.hugeBytes(), 0u);
+//   SmallPages memory(bytes);
+//   EXPECT_GT(memory.hugeBytes(), 0U);
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include <cinttypes>
 #include <cstddef>
@@ -16,31 +17,31 @@
 #include <new>
 #include <string>
 
+#include "core/address_space.h"
+
 namespace xylem::testing {
 
 class SmallPages {
  public:
-  static constexpr std::size_t kHuge = std::size_t{2} << 20;
-
-  // It begins at a multiple of 2 MiB, and each byte is 1.
-  explicit SmallPages(std::size_t bytes) : all_(bytes + kHuge) {
+  // It begins at a huge page, and each byte is 1.
+  explicit SmallPages(std::size_t bytes) : all_(bytes + 2 * kHugePage) {
     map_ = mmap(nullptr, all_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map_ == MAP_FAILED) throw std::bad_alloc();
-    makeAnew();
+    // The kernel would count it together with memory beside it.
+    mprotect(map_, kPage, PROT_NONE);
+    mprotect(static_cast<std::byte*>(map_) + all_ - kPage, kPage, PROT_NONE);
+    const int before = prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0);
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    std::memset(data(), 1, bytes);
+    prctl(PR_SET_THP_DISABLE, before > 0 ? 1 : 0, 0, 0, 0);
   }
   SmallPages(const SmallPages&) = delete;
   SmallPages& operator=(const SmallPages&) = delete;
   ~SmallPages() { munmap(map_, all_); }
 
-  // Other memory at the same addresses, in small pages again.
-  void makeAnew() {
-    madvise(map_, all_, MADV_DONTNEED);
-    madvise(map_, all_, MADV_NOHUGEPAGE);
-    std::memset(map_, 1, all_);
-    madvise(map_, all_, MADV_HUGEPAGE);
-  }
   std::byte* data() const {
-    return reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(map_) + kHuge - 1) / kHuge * kHuge);
+    const auto begin = reinterpret_cast<std::uintptr_t>(map_);
+    return reinterpret_cast<std::byte*>((begin + kHugePage) / kHugePage * kHugePage);
   }
   // As /proc/self/smaps says.
   std::size_t hugeBytes() const {
@@ -57,17 +58,22 @@ class SmallPages {
     }
     return 0;
   }
-  // Whether the kernel has huge pages, the administrator permits them, and one is free.
+  // Whether the kernel makes huge pages of small ones by itself, sooner or later.
+  static bool mayBecomeHugeAlone() {
+    std::string enabled;
+    std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), enabled);
+    return enabled.find("[always]") != std::string::npos;
+  }
+  // Whether huge pages are permitted, and some are free.
   static bool mayBecomeHuge() {
-    std::string permitted;
-    std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), permitted);
-    if (permitted.empty() || permitted.find("[never]") != std::string::npos) return false;
-    const SmallPages some(kHuge);
-    constexpr int kCollapse = 25;
-    return madvise(some.data(), kHuge, kCollapse) == 0;
+    constexpr std::size_t kSome = 8;
+    const SmallPages some(kSome * kHugePage);
+    return hugePagesArePermitted() && intoHugePages(some.data(), kSome * kHugePage) == 0;
   }
 
  private:
+  static constexpr std::size_t kPage = 4096;
+
   std::size_t all_;
   void* map_ = nullptr;
 };

@@ -5,6 +5,7 @@
 #include "core/copying.h"
 #include "core/error.h"
 #include "core/fault_point.h"
+#include "runtime/transport/local/huge_pages.h"
 
 namespace xylem::collectives {
 namespace {
@@ -54,7 +55,6 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
       shared_(shared),
       now_(std::move(now)),
       admitsReaders_(allCanRead(meeting_)),
-      hugePages_(choices.hugePages != 0),
       staged_(choices.piece, choices.mostInAreas()),
       mapped_(choices.streamExchange, shared_),
       reading_(shared_) {
@@ -178,7 +178,7 @@ bool DirectExchange::mayHaveTwoWays() { return unmappable_ || timedWays().used(b
 
 void DirectExchange::begin(Way way) {
   way_ = way;
-  inNewMemory_ = false;
+  tellsNothing_ = false;
   if (way == Way::kStaged) {
     if (stagedIsPrepared_)
       staged_.startAgain();
@@ -195,7 +195,7 @@ void DirectExchange::nextStage() {
   meeting_.next(staged_.staging(), staged_.stagedBytes());
   if (!counts_ || staged_.staging() != transport::StagingKind::kRing) return;
   transport::TouchedMemory& touched = touched_[std::min(kind_, touched_.size() - 1)];
-  if (touched.touch(meeting_.placeInRing(), staged_.stagedBytes())) inNewMemory_ = true;
+  if (touched.touch(meeting_.placeInRing(), staged_.stagedBytes())) tellsNothing_ = true;
 }
 
 void DirectExchange::nextMeeting() {
@@ -231,7 +231,7 @@ DirectExchange::Outcome DirectExchange::step() {
 void DirectExchange::noteTime() {
   std::optional<std::chrono::nanoseconds> time;
   if (times_) time = now_() - begun_;
-  if (inNewMemory_) time.reset();
+  if (tellsNothing_) time.reset();
   const auto change = timedWays().took(blockBytes(work_), way_ == Way::kRead, time);
   if (!change) return;
   const auto& timed = timed_[other().distance.isFar()];
@@ -329,7 +329,7 @@ bool DirectExchange::findBuffers() {
   if (closed_) return false;
   if (saysReadable()) unreadable_ = !allPosted(transport::PostedCall::kReadable);
   if (!mayRead_ || unreadable_) return false;
-  noteRead();
+  tellsNothing_ = anyPosted(transport::PostedCall::kTellsNothing);
   reading_.start(work_, meeting_);
   way_ = Way::kRead;
   return true;
@@ -343,13 +343,21 @@ bool DirectExchange::areReadable() {
          (!needsOutput(work_, rank) || ownMemory_.holds(work_.output, outputBytes(work_, ranks)));
 }
 
-// The others are about to read what this rank brings, and of an AllReduce its share of the results.
-void DirectExchange::noteRead() {
+// The others read what this rank brings, and of an AllReduce its share of the results.
+bool DirectExchange::makeHuge() {
+  if (choices_.hugePages == 0 || reach_.areMappable(work_)) return false;
+  auto& pages = transport::HugePages::ofProcess();
   const auto ranks = static_cast<std::size_t>(meeting_.ranks());
   const int rank = meeting_.rank();
   const bool bringsNothing = work_.function == Function::kReduce && rank == work_.root;
-  if (needsInput(work_, rank) && !bringsNothing) hugePages_.willBeRead(work_.input, inputBytes(work_, ranks));
-  if (work_.function == Function::kAllReduce) hugePages_.willBeRead(work_.output, outputBytes(work_, ranks));
+  bool tookLong =
+      needsInput(work_, rank) && !bringsNothing && pages.willBeRead(work_.input, inputBytes(work_, ranks));
+  if (work_.function == Function::kAllReduce && work_.output != work_.input) {
+    const RankShare share = shareOf(work_, meeting_.ranks(), rank);
+    const std::size_t element = work_.reduction.elementBytes;
+    tookLong |= pages.willBeRead(work_.output + share.begin * element, (share.end - share.begin) * element);
+  }
+  return tookLong;
 }
 
 // Posts this rank's part. False if its slot is not free yet.
@@ -370,6 +378,7 @@ bool DirectExchange::post() {
     MappedExchange::post(work_, reach_, meeting_.rank(), meeting_.ranks(), descriptor);
     if (admitsReaders_) flags |= transport::PostedCall::kAdmitsReaders;
     if (saysReadable() && areReadable()) flags |= transport::PostedCall::kReadable;
+    if (mayRead_ && way_ == Way::kMapped && makeHuge()) flags |= transport::PostedCall::kTellsNothing;
   } else if (!alwaysStaged_ && !isRooted(work_.function) && staged_.isFirstStage()) {
     if (reach_.areMappable(work_)) flags |= transport::PostedCall::kReachable;
     if (unreadable_ && areReadable()) flags |= transport::PostedCall::kReadable;
@@ -410,6 +419,12 @@ void DirectExchange::compare(int rank, const transport::PostedCall& theirs) cons
   if (batched ? isSameBatch(theirs, mine) : theirs.isSame(mine)) return;
   throw Error(ResultCode::kInvalidUsage, "the ranks called different operations: rank {} {}, rank {} {}",
               rank, textOf(theirs), meeting_.rank(), textOf(mine));
+}
+
+bool DirectExchange::anyPosted(std::uint8_t flag) const {
+  for (int rank = 0; rank < meeting_.ranks(); ++rank)
+    if ((meeting_.of(rank).call.flags & flag) != 0) return true;
+  return false;
 }
 
 bool DirectExchange::allPosted(std::uint8_t flag) const {

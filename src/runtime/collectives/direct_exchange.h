@@ -42,7 +42,6 @@
 #include "runtime/transport/choices/core_distance.h"
 #include "runtime/transport/choices/touched_memory.h"
 #include "runtime/transport/choices/two_ways.h"
-#include "runtime/transport/local/huge_pages.h"
 #include "runtime/transport/local/readable_memory.h"
 
 namespace xylem::collectives {
@@ -125,10 +124,12 @@ class DirectExchange {
   // Whether ranks post if their buffers can be read, which takes a trial the first time.
   bool saysReadable() const { return mayRead_ || unreadable_; }
   bool areReadable();
-  void noteRead();
+  // Puts what the others will read of this rank into huge pages, if they often do. Whether that took a while.
+  bool makeHuge();
   bool post();
   bool meet();
   void compare(int rank, const transport::PostedCall& theirs) const;
+  bool anyPosted(std::uint8_t flag) const;
   bool allPosted(std::uint8_t flag) const;
   Outcome finishStage();
   Outcome work();
@@ -142,7 +143,6 @@ class DirectExchange {
   const Now now_;
   const bool admitsReaders_;  // all other ranks can read this one's process
   transport::ReadableMemory ownMemory_;
-  transport::HugePages hugePages_;
   std::vector<Other> others_;   // by rank
   int asked_ = 0;               // the next one whose distance is asked for
   transport::BeatProbe isDue_;  // says when
@@ -169,7 +169,7 @@ class DirectExchange {
   int teller_ = 0;       // the rank whose TwoWays hears of `work_`, and that tells the others, if it adapts
   bool counts_ = false;  // this rank's TwoWays hears of `work_`
   bool times_ = false;   // and of its time
-  bool inNewMemory_ = false;         // a stage of `work_` was
+  bool tellsNothing_ = false;        // and that time tells nothing
   bool unmappable_ = false;          // some buffer was, in the last operation for which that mattered
   bool unreadable_ = false;          // likewise: the kernel lets no other process read it
   bool closed_ = false;              // some rank can never read another one's process

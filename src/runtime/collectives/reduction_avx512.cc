@@ -18,6 +18,7 @@
 #pragma GCC push_options
 // Loops that the compiler vectorizes by itself gain nothing from 64-byte vectors on data in the caches, and
 // read memory more slowly with them: a Zen 4 prefetches better if each line is read twice.
+#define XYLEM_VECTORS_MULTIPLY_64_BITS 1
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,f16c,prefer-vector-width=256")
 #include "runtime/collectives/reduction_elements.inl"
 

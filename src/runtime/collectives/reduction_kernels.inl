@@ -12,6 +12,11 @@
 #define XYLEM_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
+// Whether the processor multiplies vectors of 64-bit integers (AVX-512 DQ): a file for such processors says so.
+#ifndef XYLEM_VECTORS_MULTIPLY_64_BITS
+#define XYLEM_VECTORS_MULTIPLY_64_BITS 0
+#endif
+
 namespace xylem::collectives {
 namespace {
 
@@ -23,30 +28,16 @@ namespace {
 
 __extension__ using Uint128 = unsigned __int128;
 
-template <int kBytes>
-struct Twice;
-template <>
-struct Twice<1> {
-  using Type = std::uint16_t;
-};
-template <>
-struct Twice<4> {
-  using Type = std::uint64_t;
-};
-template <>
-struct Twice<8> {
-  using Type = Uint128;
-};
-
+// Bytes are few: for all of them and d < 256 floor(u / d) is (u * m) >> 16, where m is 2^16 / d rounded up.
 template <typename T>
 struct Quotient {
   using U = typename UnsignedOf<T>::Type;
-  using Wide = typename Twice<sizeof(T)>::Type;
   static constexpr int kBits = 8 * sizeof(T);
 
   U multiplier = 0;
   U addend = 0;
   int shift = 0;  // beyond kBits
+  std::uint16_t forBytes = 0;
 
   explicit Quotient(std::int64_t by) {
     const auto divisor = static_cast<std::uint64_t>(by);
@@ -55,6 +46,7 @@ struct Quotient {
       shift = 0;
       return;
     }
+    forBytes = static_cast<std::uint16_t>(0xffff / divisor + 1);
     const Uint128 power = Uint128{1} << (kBits + shift);
     const Uint128 below = power / divisor;
     const auto over = static_cast<std::uint64_t>(power % divisor);
@@ -65,16 +57,40 @@ struct Quotient {
   }
 
   U of(U value) const {
-    const auto product = static_cast<Wide>(static_cast<Wide>(value) * multiplier + addend);
-    return static_cast<U>(static_cast<U>(product >> kBits) >> shift);
+    if constexpr (kBits == 64)
+      return upperHalf(value) >> shift;
+    else if constexpr (kBits == 32)
+      return static_cast<U>((std::uint64_t{value} * multiplier + addend) >> (kBits + shift));
+    else
+      return static_cast<U>(std::uint32_t{value} * forBytes >> 16);
   }
   T ofSigned(T value) const {
-    if constexpr (T(-1) < T(0)) {
+    if constexpr (T(-1) < T(0) && kVectorized) {
+      // Without a choice between two values: the sign of a negative one is a word of ones.
+      const auto sign = static_cast<U>(value >> (kBits - 1));
+      const U size = of(static_cast<U>((static_cast<U>(value) ^ sign) - sign));
+      return static_cast<T>((size ^ sign) - sign);
+    } else if constexpr (T(-1) < T(0)) {
       const U size = of(static_cast<U>(value < 0 ? U{0} - static_cast<U>(value) : static_cast<U>(value)));
       return static_cast<T>(value < 0 ? U{0} - size : size);
     } else {
       return of(value);
     }
+  }
+
+ private:
+  static constexpr bool kVectorized = kBits < 64 || XYLEM_VECTORS_MULTIPLY_64_BITS;
+  // The upper 64 bits of value * multiplier + addend.
+  std::uint64_t upperHalf(std::uint64_t value) const {
+    if constexpr (!kVectorized)
+      return static_cast<std::uint64_t>((Uint128{value} * multiplier + addend) >> 64);
+    // Vectors keep the lower 64 bits of a product. No sum overflows.
+    constexpr std::uint64_t kLower = 0xffffffff;
+    const std::uint64_t low = value & kLower, high = value >> 32;
+    const std::uint64_t byLow = multiplier & kLower, byHigh = std::uint64_t{multiplier} >> 32;
+    const std::uint64_t middle = high * byLow + (std::uint64_t{addend} >> 32);
+    const std::uint64_t lower = ((low * byLow + (addend & kLower)) >> 32) + (middle & kLower) + low * byHigh;
+    return high * byHigh + (middle >> 32) + (lower >> 32);
   }
 };
 

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/address_space.h"
 #include "core/shareable_memory.h"
 #include "ranks.h"
 #include "runtime/sockets/handshake.h"
@@ -283,44 +284,93 @@ TEST(LocalSockets, AreFullWhenTheUserHasTooManyDescriptorsUnderWay) {
   EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -status, 0);
 }
 
-// Whole ones inside of what is read, once that has often been read.
-TEST(HugePages, HoldWhatIsOftenRead) {
-  using testing::SmallPages;
-  if (!SmallPages::mayBecomeHuge()) GTEST_SKIP() << "no huge pages here";
-  constexpr std::size_t kMebi = std::size_t{1} << 20;
-  const SmallPages whole(6 * kMebi), part(6 * kMebi), unwanted(6 * kMebi);
-  HugePages pages(true), none(false);
-  for (std::uint32_t reads = 1; reads <= HugePages::kOften; ++reads) {
-    EXPECT_EQ(whole.hugeBytes(), 0U) << reads;
-    pages.willBeRead(whole.data(), 6 * kMebi);
-    pages.willBeRead(part.data() + kMebi, 4 * kMebi);
-    none.willBeRead(unwanted.data(), 6 * kMebi);
+// Huge pages of a kernel that answers as the test wants, and of a clock that each answer takes 2 ms by.
+struct HugePagesJob {
+  int answer = 0;
+  std::chrono::steady_clock::time_point now{std::chrono::hours(1)};
+  std::vector<std::size_t> asked;  // the numbers of pages
+  HugePages pages{[this](std::byte* page) {
+                    asked.push_back(reinterpret_cast<std::uintptr_t>(page) / kHugePage);
+                    now += std::chrono::milliseconds(2);
+                    return answer;
+                  },
+                  [this] { return now; }};
+
+  // Reads bytes at this offset some times. Returns the pages that the kernel was asked for in the last one.
+  std::vector<std::size_t> read(std::size_t at, std::size_t bytes, std::uint32_t times = 1) {
+    for (std::uint32_t i = 0; i < times; ++i) {
+      asked.clear();
+      const bool tookLong = pages.willBeRead(reinterpret_cast<const std::byte*>(at), bytes);
+      EXPECT_EQ(tookLong, !asked.empty());
+    }
+    return asked;
   }
-  // Each call goes on for 50 ms at most.
-  for (int i = 0; i < 10; ++i) {
-    pages.willBeRead(whole.data(), 6 * kMebi);
-    pages.willBeRead(part.data() + kMebi, 4 * kMebi);
-  }
-  EXPECT_EQ(whole.hugeBytes(), 6 * kMebi);
-  EXPECT_EQ(part.hugeBytes(), 2 * kMebi);
-  EXPECT_EQ(unwanted.hugeBytes(), 0U);
-  EXPECT_EQ(std::count(whole.data(), whole.data() + 6 * kMebi, std::byte{1}),
-            static_cast<std::ptrdiff_t>(6 * kMebi));
+};
+using Pages = std::vector<std::size_t>;
+
+TEST(HugePages, AreAskedForWholeOnesInsideOfWhatIsOftenRead) {
+  HugePagesJob job;
+  EXPECT_EQ(job.read(kHugePage - 1, 2 * kHugePage + 1, HugePages::kOften - 1), Pages());
+  EXPECT_EQ(job.read(kHugePage - 1, 2 * kHugePage + 1), (Pages{1, 2}));
+  EXPECT_EQ(job.read(kHugePage - 1, 2 * kHugePage + 1, HugePages::kAgain - 1), Pages());
+  EXPECT_EQ(job.read(kHugePage - 1, 2 * kHugePage + 1), (Pages{1, 2})) << "it may be other memory by now";
+  EXPECT_EQ(job.read(5 * kHugePage + 1, 2 * kHugePage - 2, 3 * HugePages::kOften), Pages()) << "no whole one";
+  EXPECT_EQ(job.read(9 * kHugePage, 100, 3 * HugePages::kOften), Pages());
 }
 
-// The program may have freed memory and have other memory at the same addresses.
-TEST(HugePages, HoldOtherMemoryAtTheSameAddressesToo) {
+TEST(HugePages, TakeLittleTimeEach) {
+  HugePagesJob job;
+  EXPECT_EQ(job.read(0, 8 * kHugePage, HugePages::kOften), (Pages{0, 1, 2})) << "2 ms each, of 5";
+  EXPECT_EQ(job.read(0, 8 * kHugePage), (Pages{3, 4, 5}));
+  EXPECT_EQ(job.read(0, 8 * kHugePage), (Pages{6, 7}));
+  EXPECT_EQ(job.read(0, 8 * kHugePage), Pages());
+}
+
+TEST(HugePages, AreAskedForMoreSeldomWhereTheyAreNotPossible) {
+  HugePagesJob job;
+  job.answer = EAGAIN;
+  std::vector<std::uint32_t> when;
+  for (std::uint32_t reads = 1; reads <= 300; ++reads)
+    if (!job.read(0, kHugePage).empty()) when.push_back(reads);
+  EXPECT_EQ(when, (std::vector<std::uint32_t>{16, 32, 64, 128, 256}));
+}
+
+TEST(HugePages, AreLeftAloneForAWhileWhereTheMachineHasNone) {
+  for (const int error : {ENOMEM, EBUSY}) {
+    HugePagesJob job;
+    job.answer = error;
+    EXPECT_EQ(job.read(0, 4 * kHugePage, HugePages::kOften), (Pages{0}));
+    EXPECT_EQ(job.read(0, 4 * kHugePage, 1000), Pages());
+    job.now += HugePages::kPause;
+    job.answer = 0;
+    EXPECT_EQ(job.read(0, 4 * kHugePage), (Pages{0, 1, 2}));
+  }
+}
+
+TEST(HugePages, DoNothingWhereTheyAreNotPermitted) {
+  HugePages pages{HugePages::Collapse()};
+  for (int i = 0; i < 100; ++i)
+    EXPECT_FALSE(pages.willBeRead(reinterpret_cast<const std::byte*>(kHugePage), kHugePage));
+}
+
+// Buffers in turn that have more pages together than are counted.
+TEST(HugePages, CountALimitedNumber) {
+  HugePagesJob job;
+  constexpr std::size_t kMuch = 20000 * kHugePage;
+  EXPECT_EQ(job.read(0, kMuch, HugePages::kOften).size(), 3U);
+  for (int i = 0; i < 50; ++i) job.read(i % 2 * 2 * kMuch, kMuch);
+  EXPECT_EQ(job.read(0, kHugePage, 2), Pages()) << "what was known is forgotten";
+}
+
+TEST(HugePages, HoldTheSameData) {
   using testing::SmallPages;
   if (!SmallPages::mayBecomeHuge()) GTEST_SKIP() << "no huge pages here";
-  SmallPages memory(SmallPages::kHuge);
-  HugePages pages(true);
-  for (std::uint32_t i = 0; i < 2 * HugePages::kOften; ++i)
-    pages.willBeRead(memory.data(), SmallPages::kHuge);
-  EXPECT_EQ(memory.hugeBytes(), SmallPages::kHuge);
-  memory.makeAnew();
-  EXPECT_EQ(memory.hugeBytes(), 0U);
-  for (int i = 0; i < 1024; ++i) pages.willBeRead(memory.data(), SmallPages::kHuge);
-  EXPECT_EQ(memory.hugeBytes(), SmallPages::kHuge);
+  const SmallPages memory(2 * kHugePage);
+  for (std::uint32_t i = 0; i < 4 * HugePages::kOften; ++i)
+    HugePages::ofProcess().willBeRead(memory.data(), 2 * kHugePage);
+  EXPECT_GT(memory.hugeBytes(), 0U);
+  EXPECT_EQ(std::count(memory.data(), memory.data() + 2 * kHugePage, std::byte{1}),
+            static_cast<std::ptrdiff_t>(2 * kHugePage));
 }
 
 // As others would read it: the kernel does not read for them what cannot be read, nor memory of devices.

@@ -73,10 +73,10 @@ struct CopyChoices {
   }
   // Whether ranks whose cores are far, or near, begin by reading a message or a block, if they find out by themselves.
   bool beginsRead(std::uint64_t message, bool isFar) const {
-    return reads(message) && holdFor(message, isFar);
+    return reads(message) && holdsBetween(isFar, message);
   }
   bool beginsReadBlock(std::uint64_t block, bool reduces, bool isFar) const {
-    return readsBlock(block, reduces) && holdFor(block, isFar);
+    return readsBlock(block, reduces) && holdsBetween(isFar, block);
   }
   // `cycle` was measured with two ranks. More of them read what all others stage, so together they go through as much.
   void shareCycle(std::size_t ranks) { cycle = std::max<std::uint64_t>(kLeastCycle, 2 * cycle / ranks); }
@@ -94,7 +94,7 @@ struct CopyChoices {
  private:
   // Near cores have a cache together, so what is read between far ones is staged between them, but for much data, which takes about
   // as long in both ways.
-  bool holdFor(std::uint64_t bytes, bool isFar) const {
+  bool holdsBetween(bool isFar, std::uint64_t bytes) const {
     constexpr std::uint64_t kMuch = std::uint64_t{1} << 20;
     return isFar || far == 0 || bytes >= kMuch;
   }

@@ -2,33 +2,53 @@
 // Puts memory that other processes often read through the kernel into huge pages. The kernel looks up each page that it reads, which
 // on some machines takes as long as to copy 4 KiB.
 //
-//   HugePages pages(choices.hugePages != 0);
-//   pages.willBeRead(buffer, bytes);   // each time
+//   if (HugePages::ofProcess().willBeRead(buffer, bytes)) ...   // before each read; true: it has taken a while
 //
-// Only whole huge pages of 2 MiB inside of what is read are touched, so a program has no more memory after it than before, unless it had
-// never written it or shares it with a child. Programs read and write the memory meanwhile as ever. Nothing is done where the machine's
-// administrator wants no huge pages, or the kernel is older than Linux 6.1.
+// Only whole huge pages of 2 MiB inside of what is read are asked for. So a program has no more memory than before, but for pages that
+// it has never written or has given back, and for those that it shares with a child of fork. It reads and writes the memory meanwhile as ever. Nothing is done
+// where the machine's administrator wants no huge pages, and before Linux 6.1.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <mutex>
 #include <unordered_map>
 
 namespace xylem::transport {
 
 class HugePages {
  public:
-  explicit HugePages(bool wanted) : wanted_(wanted) {}
+  // Puts the 2 MiB from here on into a huge page: 0, or an errno.
+  using Collapse = std::function<int(std::byte* page)>;
+  using Now = std::function<std::chrono::steady_clock::time_point()>;
+  // Without `collapse`, nothing is done.
+  explicit HugePages(Collapse collapse, Now now = std::chrono::steady_clock::now)
+      : collapse_(std::move(collapse)), now_(std::move(now)) {}
+  // The object of all ranks of this process.
+  static HugePages& ofProcess();
 
-  // Others are about to read this memory. The kOften-th time takes longer, as the kernel copies it into huge pages then: 0.1 to 2 ms for
-  // each, and about 50 ms together; the next times go on.
-  void willBeRead(const std::byte* data, std::size_t bytes);
+  // Others will read this memory. From the kOften-th time on it takes up to kMostTime and one page longer, until all is in huge pages. Any
+  // thread; while it is in here, reads of other threads' memory do not count.
+  bool willBeRead(const std::byte* data, std::size_t bytes);
 
-  // A huge page costs what 5 to 50 reads gain by it, depending on the machine.
   static constexpr std::uint32_t kOften = 16;
+  // The program may free memory and get small pages at the same addresses. So the kernel is asked again after this many reads.
+  static constexpr std::uint32_t kAgain = 1024;
+  static constexpr std::chrono::milliseconds kMostTime{5};
+  // If the machine has no 2 MiB in one piece, to look for them takes long: it is left alone for this time.
+  static constexpr std::chrono::seconds kPause{60};
 
  private:
-  bool wanted_, hasAsked_ = false;
-  std::unordered_map<std::uintptr_t, std::uint32_t> reads_;  // by the number of the huge page
+  struct Page {
+    std::uint32_t reads = 0, due = kOften;
+  };
+
+  const Collapse collapse_;
+  const Now now_;
+  std::mutex mutex_;
+  std::unordered_map<std::uintptr_t, Page> pages_;  // by the number of the huge page
+  std::chrono::steady_clock::time_point notBefore_{};
 };
 
 }  // namespace xylem::transport

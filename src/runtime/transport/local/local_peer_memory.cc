@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/shareable_memory.h"
+#include "runtime/transport/local/huge_pages.h"
 #include "runtime/transport/local/read_process.h"
 
 namespace xylem::transport {
@@ -15,7 +16,7 @@ constexpr std::uint32_t kFirstRegion = StepNote::kAddress + 1;
 }  // namespace
 
 LocalPeerMemory::LocalPeerMemory(PeerSession& session, const Reach& reach)
-    : session_(session), reach_(reach), hugePages_(reach.choices.hugePages != 0) {
+    : session_(session), reach_(reach) {
   const bool areFixed = reach.choices.adapt == 0 || !reach.peerReads || !reach.reads;
   if (!reach.sameProcess)
     ways_ = std::make_unique<MessageWays>(reach.choices, reach.decides, reach.tell, areFixed);
@@ -40,7 +41,7 @@ bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, bool read
       return true;
     }
     if (!reach_.peerReads || !readable || !readable_.holds(data, bytes)) return false;
-    hugePages_.willBeRead(data, bytes);
+    if (reach_.choices.hugePages != 0) HugePages::ofProcess().willBeRead(data, bytes);
   }
   note.region = StepNote::kAddress;
   note.address = reinterpret_cast<std::uintptr_t>(data);

@@ -14,7 +14,6 @@
 
 #include "runtime/transport/choices/copy_choices.h"
 #include "runtime/transport/choices/message_ways.h"
-#include "runtime/transport/local/huge_pages.h"
 #include "runtime/transport/local/peer_memory.h"
 #include "runtime/transport/local/readable_memory.h"
 #include "runtime/transport/session/peer_session.h"
@@ -64,7 +63,6 @@ class LocalPeerMemory : public PeerMemory {
   PeerSession& session_;
   const Reach reach_;
   ReadableMemory readable_;
-  HugePages hugePages_;
   std::unique_ptr<MessageWays> ways_;  // between processes
 };
 

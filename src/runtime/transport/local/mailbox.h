@@ -90,11 +90,13 @@ struct PostedCall {
   static constexpr std::uint8_t kReadsNext = 8;
   static constexpr std::uint8_t kAdmitsReaders =
       16;  // the kernel lets the other ranks read this rank's process
+  // The time of this operation does not tell how long its way takes, as this rank has put memory into huge pages before.
+  static constexpr std::uint8_t kTellsNothing = 32;
 
   std::uint64_t count = 0;  // elements, as the caller gave them
   // So that ranks find out if they called different operations.
   std::uint8_t function = 0, type = 0, op = 0;
-  std::uint8_t flags = 0;  // kScaled, kReachable, kReadable, kReadsNext, kAdmitsReaders
+  std::uint8_t flags = 0;  // kScaled and the others
   std::int32_t root = 0;
   std::array<std::byte, 8> factor{};  // this rank's factor of a pre-multiplied sum
 

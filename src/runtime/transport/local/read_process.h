@@ -1,5 +1,5 @@
 #pragma once
-// Reads the memory of another process through the kernel.
+// Reads the memory of another process through the kernel, and finds out what others can read of this one.
 //
 //   admitReaders();                                              // once, in the process that is read
 //   if (!readProcess(process, address, out, bytes)) return errno;
@@ -19,7 +19,8 @@ void admitReaders() noexcept;
 // Returns false, with errno, if the process is gone, or if the kernel does not permit it (EPERM) or does not hand out that memory (EFAULT).
 bool readProcess(pid_t process, std::uint64_t address, std::byte* out, std::size_t bytes) noexcept;
 
-// Whether the kernel hands out these two bytes of this process. It takes one call, as most of what a trial takes is the call.
+// Whether the kernel hands out these two bytes of this process to others that it admits. One system call for both, as the call takes longer
+// than the copies.
 bool canBeRead(const std::byte* first, const std::byte* second) noexcept;
 
 }  // namespace xylem::transport
