@@ -68,7 +68,7 @@ class FuzzedQueue {
 inline void receiveOne(transport::RecvEnd& end, Protocol protocol, std::size_t bytes, int how) {
   std::vector<std::byte> out(bytes);
   if (how == 2) {
-    if (bytes > 0) end.takePiece(protocol, out.data(), bytes);
+    if (bytes > 0) end.takePiece(protocol, out.data(), bytes, nullptr, true);
   } else if (how == 1) {
     const std::byte* data = end.peek(protocol, bytes);
     if (data == nullptr) return;
@@ -87,7 +87,7 @@ inline void sendOne(transport::SendEnd& end, Protocol protocol, std::size_t byte
     if (bytes > 0) std::memcpy(slot, data.data(), bytes);
     end.commit(protocol, bytes);
   }
-  end.drained();
+  if (!end.drained()) end.help();
 }
 
 inline bool feedQueueOf(transport::Slots slots, std::string_view bytes) {

@@ -343,19 +343,26 @@ bool DirectExchange::areReadable() {
          (!needsOutput(work_, rank) || ownMemory_.holds(work_.output, outputBytes(work_, ranks)));
 }
 
-// The others read what this rank brings, and of an AllReduce its share of the results.
+// The others read what this rank brings, and of an AllReduce its share of the results; they write a part of what is brought to this rank.
 bool DirectExchange::makeHuge() {
   if (choices_.hugePages == 0 || reach_.areMappable(work_)) return false;
-  auto& pages = transport::HugePages::ofProcess();
   const auto ranks = static_cast<std::size_t>(meeting_.ranks());
   const int rank = meeting_.rank();
-  const bool bringsNothing = work_.function == Function::kReduce && rank == work_.root;
-  bool tookLong =
-      needsInput(work_, rank) && !bringsNothing && pages.willBeRead(work_.input, inputBytes(work_, ranks));
+  bool tookLong = false;
+  const auto othersUse = [&](const std::byte* data, std::size_t bytes) {
+    tookLong |= transport::HugePages::ofProcess().othersWillUse(data, bytes);
+  };
+  const std::size_t written = ReadExchange::writtenBytes(work_, meeting_.ranks());
+  const std::size_t kept = blockBytes(work_) - written;
+  if (isBrought_) othersUse(work_.output + kept, written);
+  if (isBrought_ && work_.function == Function::kReduce)
+    othersUse(work_.input + kept, written);
+  else if (needsInput(work_, rank))
+    othersUse(work_.input, inputBytes(work_, ranks));
   if (work_.function == Function::kAllReduce && work_.output != work_.input) {
     const RankShare share = shareOf(work_, meeting_.ranks(), rank);
     const std::size_t element = work_.reduction.elementBytes;
-    tookLong |= pages.willBeRead(work_.output + share.begin * element, (share.end - share.begin) * element);
+    othersUse(work_.output + share.begin * element, (share.end - share.begin) * element);
   }
   return tookLong;
 }

@@ -124,7 +124,7 @@ class DirectExchange {
   // Whether ranks post if their buffers can be read, which takes a trial the first time.
   bool saysReadable() const { return mayRead_ || unreadable_; }
   bool areReadable();
-  // Puts what the others will read of this rank into huge pages, if they often do. Whether that took a while.
+  // Puts the memory of this rank that the others will use into huge pages, if they often do. Whether that took a while.
   bool makeHuge();
   bool post();
   bool meet();
@@ -169,7 +169,8 @@ class DirectExchange {
   int teller_ = 0;       // the rank whose TwoWays hears of `work_`, and that tells the others, if it adapts
   bool counts_ = false;  // this rank's TwoWays hears of `work_`
   bool times_ = false;   // and of its time
-  bool tellsNothing_ = false;        // and that time tells nothing
+  bool tellsNothing_ =
+      false;  // and that time tells nothing: staging memory was new, or some rank has put memory into huge pages
   bool unmappable_ = false;          // some buffer was, in the last operation for which that mattered
   bool unreadable_ = false;          // likewise: the kernel lets no other process read it
   bool closed_ = false;              // some rank can never read another one's process

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include "core/copying.h"
+#include "core/error.h"
 #include "runtime/collectives/combine_all.h"
 
 namespace xylem::collectives {
@@ -14,14 +16,32 @@ constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 // Data of all other ranks together, which stays in a core's second-level cache between being read and being reduced.
 constexpr std::size_t kScratchBytes = std::size_t{256} << 10;
 constexpr std::size_t kLine = 64;
+// A rank that brings data copies a part of it from this many bytes on.
+constexpr std::size_t kLeastWritten = std::size_t{64} << 10;
 // The scratch memory of a thread: each rank's data may begin anywhere in a line.
 constexpr std::size_t scratchStride(int ranks) {
   return kScratchBytes + 2 * kLine * static_cast<std::size_t>(ranks);
 }
 
+bool isInPlace(const transport::Descriptor& descriptor) {
+  const auto& [input, output] = descriptor.buffers;
+  return input.region == output.region && input.address == output.address;
+}
+
 }  // namespace
 
-// Starts with the next rank, so that not all ranks read the same one at once. The root of a Broadcast reads nothing.
+// All ranks copy as much. The other rank of a Reduce takes longer for an element than the root, as it copies the result, too.
+std::size_t ReadExchange::writtenBytes(const DirectWork& work, int ranks) {
+  const std::size_t element = work.reduction.elementBytes;
+  const std::size_t part = work.function == Function::kBroadcast
+                               ? work.count / static_cast<std::size_t>(ranks)
+                           : work.function == Function::kReduce ? work.count / 8 * 3
+                                                                : 0;
+  const std::size_t bytes = part / kLine * kLine * element;
+  return bytes < kLeastWritten ? 0 : bytes;
+}
+
+// Starts with the next rank, so that not all ranks read the same one at once.
 void ReadExchange::start(const DirectWork& work, Meeting& meeting) {
   work_ = work;
   rank_ = meeting.rank();
@@ -29,11 +49,17 @@ void ReadExchange::start(const DirectWork& work, Meeting& meeting) {
   parts_.clear();
   part_ = copied_ = 0;
   const std::size_t block = blockBytes(work);
+  // A root with an output of its own has as much to copy as the others.
+  const std::size_t written = isInPlace(meeting.of(work.root)) ? writtenBytes(work, ranks_) : 0;
   const auto blockOf = [block](int rank) { return static_cast<std::size_t>(rank) * block; };
   reducing_ = reduces(work.function);
   collects_ = work.function == Function::kAllReduce;
   begin_ = 0;
-  end_ = needsOutput(work, rank_) ? work.count : 0;
+  end_ = work.count;
+  if (work.function == Function::kReduce) {
+    const std::size_t roots = work.count - writtenBytes(work, ranks_) / work.reduction.elementBytes;
+    (rank_ == work.root ? end_ : begin_) = roots;
+  }
   if (collects_) {
     const RankShare share = shareOf(work, ranks_, rank_);
     begin_ = share.begin;
@@ -44,12 +70,15 @@ void ReadExchange::start(const DirectWork& work, Meeting& meeting) {
     if (collects_) {
       const RankShare share = shareOf(work, ranks_, rank);
       const std::size_t at = share.begin * work.reduction.elementBytes;
-      parts_.push_back({rank, true, at, at, (share.end - share.begin) * work.reduction.elementBytes});
-    } else if (work.function == Function::kBroadcast) {
-      if (rank == work.root) parts_.push_back({rank, false, 0, 0, block});
-    } else if (!reducing_) {
       parts_.push_back(
-          {rank, false, work.function == Function::kAlltoAll ? blockOf(rank_) : 0, blockOf(rank), block});
+          {rank, Part::kOutput, at, at, (share.end - share.begin) * work.reduction.elementBytes});
+    } else if (work.function == Function::kBroadcast) {
+      const std::size_t read = block - written;
+      if (rank == work.root) parts_.push_back({rank, Part::kInput, 0, 0, read});
+      if (rank_ == work.root && written > 0) parts_.push_back({rank, Part::kWrite, read, read, written});
+    } else if (!reducing_) {
+      parts_.push_back({rank, Part::kInput, work.function == Function::kAlltoAll ? blockOf(rank_) : 0,
+                        blockOf(rank), block});
     }
   }
   if (!reducing_) return keepOwn(work, rank_, 0, block);
@@ -78,7 +107,11 @@ void ReadExchange::copyNext(Meeting& meeting) {
   const std::size_t bytes = std::min(shared_.threads() * kPieceBytes, part.bytes - copied_);
   shared_.stretches(bytes, 1, [&](std::size_t begin, std::size_t end) {
     const std::size_t at = copied_ + begin;
-    read(meeting, part.rank, part.output, part.from + at, end - begin, work_.output + part.to + at);
+    if (part.kind == Part::kWrite)
+      write(meeting, part.rank, part.to + at, end - begin, work_.input + part.from + at);
+    else
+      read(meeting, part.rank, part.kind == Part::kOutput, part.from + at, end - begin,
+           work_.output + part.to + at);
   });
   copied_ += bytes;
   if (copied_ < part.bytes) return;
@@ -111,18 +144,21 @@ void ReadExchange::reduceStretch(Meeting& meeting, std::size_t begin, std::size_
   const std::size_t block =
       work_.function == Function::kReduceScatter ? static_cast<std::size_t>(rank_) * blockBytes(work_) : 0;
   std::array<const std::byte*, SharedWork::kMostBuffers> sources;
+  std::byte* brought = nullptr;
   for (int rank = 0; rank < ranks_; ++rank) {
     const std::byte*& source = sources[static_cast<std::size_t>(rank)];
     source = work_.input + block + at;
     if (rank == rank_) continue;
-    std::byte* const out = scratch + (meeting.of(rank).buffers.input.address + block + at) % kLine;
-    read(meeting, rank, false, block + at, n * element, out);
-    source = out;
+    brought = scratch + (meeting.of(rank).buffers.input.address + block + at) % kLine;
+    read(meeting, rank, false, block + at, n * element, brought);
+    source = brought;
     scratch += (n * element + 2 * kLine - 1) / kLine * kLine;
   }
-  std::byte* const out = work_.output + at;
+  const bool isMine = needsOutput(work_, rank_);
+  std::byte* const out = isMine ? work_.output + at : brought;
   combineAll(work_.reduction, {std::span(sources).first(static_cast<std::size_t>(ranks_)), factors_},
              {&out, 1}, n, false);
+  if (!isMine) write(meeting, work_.root, at, n * element, out);
 }
 
 void ReadExchange::read(Meeting& meeting, int rank, bool output, std::size_t at, std::size_t bytes,
@@ -138,6 +174,23 @@ void ReadExchange::read(Meeting& meeting, int rank, bool output, std::size_t at,
   note.bytes = static_cast<std::uint32_t>(bytes);
   note.address = place.address;
   memory.read(note, out);
+}
+
+void ReadExchange::write(Meeting& meeting, int rank, std::size_t at, std::size_t bytes,
+                         const std::byte* data) const {
+  if (bytes == 0) return;
+  transport::PeerMemory& memory = meeting.memoryOf(rank);
+  transport::BufferPlace place = meeting.of(rank).buffers.output;
+  place.address += at;
+  if (std::byte* const mapped = memory.at(place, bytes)) return copyBytes(mapped, data, bytes);
+  const transport::StepNote note{transport::StepNote::kAddress, static_cast<std::uint32_t>(bytes),
+                                 place.address};
+  if (!memory.write(note, data, bytes))
+    throw Error(
+        ResultCode::kRemoteError,
+        "cannot write {} bytes into the memory of rank {}: {}; with XYLEM_CMA_BYTES=0 data goes through "
+        "shared memory instead",
+        bytes, rank, errnoText(errno));
 }
 
 }  // namespace xylem::collectives

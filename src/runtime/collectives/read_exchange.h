@@ -11,6 +11,9 @@
 //     } while (reading.startNextStage() && /* all ranks meet again */);
 //   }
 //
+// Where data goes one way, the ranks that bring it would only wait. So the root of a Broadcast in place writes a part of it into the others' outputs, and
+// the other rank of a Reduce reduces a part of it and writes that into the root's.
+//
 // An AllReduce has two stages: each rank reduces its share of the elements, and collects the other ranks' shares out of their
 // outputs. A rank may use its buffers again when all others have left the last meeting.
 
@@ -31,6 +34,9 @@ class ReadExchange {
     return function != Function::kReduce || ranks == 2;
   }
 
+  // How many bytes at the end of a rank's output others may write, if it is one that data is brought to.
+  static std::size_t writtenBytes(const DirectWork& work, int ranks);
+
   // `shared` stays.
   explicit ReadExchange(const SharedWork& shared) : shared_(shared) {}
 
@@ -41,16 +47,22 @@ class ReadExchange {
   bool startNextStage();
 
  private:
-  // Part of another rank's buffer, in bytes, and where it goes in the output of this one.
+  // In bytes.
   struct Part {
+    enum Kind {
+      kInput,   // out of the other rank's input into this one's output
+      kOutput,  // out of its output
+      kWrite,   // out of this rank's input into the other one's output
+    };
     int rank;
-    bool output;  // of the other rank's output, rather than its input
+    Kind kind;
     std::size_t from, to, bytes;
   };
 
   void copyNext(Meeting& meeting);
   void reduceNext(Meeting& meeting);
   void reduceStretch(Meeting& meeting, std::size_t at, std::size_t n, std::byte* scratch) const;
+  void write(Meeting& meeting, int rank, std::size_t at, std::size_t bytes, const std::byte* data) const;
   void read(Meeting& meeting, int rank, bool output, std::size_t at, std::size_t bytes, std::byte* out) const;
 
   const SharedWork& shared_;

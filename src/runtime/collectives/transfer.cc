@@ -43,13 +43,14 @@ device::Progress Transfer::send(transport::SendEnd& to) {
     if (bytes == 0) to.push();
     return bytes;
   });
-  if (done_ == work_.bytes && to.drained()) return device::Progress::kDone;
-  return progressAfter(moved);
+  if (done_ < work_.bytes) return progressAfter(moved);
+  if (to.drained()) return device::Progress::kDone;
+  return progressAfter(work_.oneWay ? moved + to.help(work_.shared) : moved);
 }
 
 device::Progress Transfer::receive(transport::RecvEnd& from) {
   const std::size_t moved = moveAll([&](std::size_t left) {
-    return from.takePiece(work_.protocol, work_.output + done_, left, work_.shared);
+    return from.takePiece(work_.protocol, work_.output + done_, left, work_.shared, work_.oneWay);
   });
   if (done_ < work_.bytes) return progressAfter(moved);
   if (hears_ != Hears::kNothing) tellReceived();

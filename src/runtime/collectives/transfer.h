@@ -27,6 +27,8 @@ struct TransferWork {
   std::size_t bytes = 0;
   Protocol protocol = Protocol::kSimple;
   const SharedWork* shared = nullptr;  // its threads copy; null: the calling one does
+  // The rank does not send and receive at the same time. So while its peer copies, it has time to copy a part.
+  bool oneWay = false;
 };
 
 class Transfer {
@@ -52,7 +54,7 @@ class Transfer {
   void tellReceived();
 
   TransferWork work_;
-  std::size_t done_ = 0;  // bytes
+  std::size_t done_ = 0;                           // bytes
   Hears hears_ = Hears::kNothing;                  // the wish of the receiving end
   std::chrono::steady_clock::time_point begun_{};  // if it wishes to hear the time
 };

@@ -340,6 +340,33 @@ TEST_P(DirectExchangeOf, BlocksAreReadThroughTheKernelWhereThatIsChosen) {
   EXPECT_EQ(readsOf([&] { runAllToAll(job, 5001, seed++); }), (others + 1) * others);
 }
 
+// The root of a Broadcast in place, and the other rank of a Reduce, write a part into the others' outputs.
+TEST_P(DirectExchangeOf, RanksThatOnlyBringDataWriteAPartOfItThemselves) {
+  const auto choices =
+      transport::CopyChoices::fromText("block_read_up_to=10000000,reduce_read_up_to=10000000");
+  const int others = GetParam() - 1;
+  ExchangeJob job(GetParam(), Reach::kRead, false, choices);
+  unsigned seed = 1;
+  const auto writesBy = [&](Function function, std::size_t count, bool inPlace, int root) {
+    const int before = job.writes();
+    runOutOfReach(job, function, count, inPlace, root, seed++);
+    return job.writes() - before;
+  };
+  const std::size_t least = std::size_t{8} << 10;  // elements that the root writes
+  for (const int root : {0, others}) {
+    const std::size_t count = least * static_cast<std::size_t>(GetParam());
+    EXPECT_EQ(writesBy(Function::kBroadcast, count, true, root), others);
+    EXPECT_EQ(writesBy(Function::kBroadcast, count + 77, true, root), others);
+    EXPECT_EQ(writesBy(Function::kBroadcast, count - 1, true, root), 0);
+    EXPECT_EQ(writesBy(Function::kBroadcast, count, false, root), 0);  // the root copies into its own output
+    for (const bool inPlace : {false, true}) {
+      EXPECT_EQ(writesBy(Function::kReduce, least * 8 / 3 + 200, inPlace, root), others == 1 ? 1 : 0);
+      EXPECT_EQ(writesBy(Function::kReduce, least * 8 / 3 - 8, inPlace, root), 0);
+      EXPECT_EQ(writesBy(Function::kReduce, 200001, inPlace, root) > 1, others == 1);
+    }
+  }
+}
+
 // All ranks take the way that one has told, whichever its times speak for: otherwise they would wait for each other.
 TEST_P(DirectExchangeOf, OtherWaysAreTriedWhileRunning) {
   const auto choices = transport::CopyChoices::fromText("adapt=1");
@@ -399,11 +426,12 @@ TEST(DirectExchange, WhatIsStagedInNewMemoryDoesNotCount) {
   }
 }
 
-// Inputs that others often read through the kernel are put into huge pages, and an AllReduce's results, which are read, too.
+// Inputs that others often read through the kernel are put into huge pages, and the results of an AllReduce, which they read, and of a Reduce,
+// of which they write a part.
 TEST(DirectExchange, MemoryThatIsOftenReadIsPutIntoHugePages) {
   using testing::SmallPages;
   if (!SmallPages::mayBecomeHuge()) GTEST_SKIP() << "no huge pages here";
-  constexpr std::size_t kBlock = 2 * kHugePage;
+  constexpr std::size_t kBlock = 6 * kHugePage;
   std::vector<std::unique_ptr<SmallPages>>
       memory;  // reads are counted by address, so each case has memory of its own
   const auto run = [&](Function function, bool wanted) {
@@ -413,7 +441,7 @@ TEST(DirectExchange, MemoryThatIsOftenReadIsPutIntoHugePages) {
       memory.push_back(std::make_unique<SmallPages>(bytes));
     ExchangeJob job(2, Reach::kRead, false,
                     transport::CopyChoices::fromText(fmt::format(
-                        "block_read_up_to=10000000,reduce_read_up_to=10000000,huge_pages={:d}", wanted)));
+                        "block_read_up_to=20000000,reduce_read_up_to=20000000,huge_pages={:d}", wanted)));
     for (unsigned i = 0; i < 2 * transport::HugePages::kOften; ++i) {
       for (std::size_t rank = 0; rank < 2; ++rank)
         job[static_cast<int>(rank)].start(
@@ -432,9 +460,9 @@ TEST(DirectExchange, MemoryThatIsOftenReadIsPutIntoHugePages) {
         EXPECT_EQ(isHuge(i), huge) << i;
       }
     };
-    expect(0, wanted && function != Function::kReduce);  // the others do not read the root's
+    expect(0, wanted);
     expect(1, wanted);
-    expect(2, wanted && function == Function::kAllReduce);
+    expect(2, wanted && function != Function::kAllGather);
   };
   run(Function::kAllGather, false);
   for (const Function function : {Function::kAllGather, Function::kAllReduce, Function::kReduce})

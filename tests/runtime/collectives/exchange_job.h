@@ -35,11 +35,17 @@ class HereMemory final : public transport::PeerMemory {
     whileRead();
     std::memcpy(out, reinterpret_cast<const void*>(note.address), note.bytes);
   }
+  bool write(const transport::StepNote& place, const std::byte* data, std::size_t) override {
+    ++writes;
+    whileRead();
+    std::memcpy(reinterpret_cast<void*>(place.address), data, place.bytes);
+    return true;
+  }
   std::byte* at(const transport::BufferPlace& place, std::size_t) override {
     return reach_ == Reach::kAll ? reinterpret_cast<std::byte*>(place.address) : nullptr;
   }
 
-  std::atomic<int> reads{0};  // calls of read()
+  std::atomic<int> reads{0}, writes{0};  // calls of read() and write()
   std::function<void()> whileRead = [] {};
 
  private:
@@ -68,6 +74,8 @@ class ExchangeJob {
   int ranks() const { return static_cast<int>(exchanges_.size()); }
   // How often a rank has read another one's memory through the kernel.
   int reads() const { return memory_.reads; }
+  // How often a rank has written into another one's memory through the kernel.
+  int writes() const { return memory_.writes; }
   // How often a rank has read the clock.
   int clockReads() const { return clockReads_; }
   // Called while a rank reads another one's memory so.

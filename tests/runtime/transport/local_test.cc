@@ -196,6 +196,54 @@ void seesChanges(bool shareable, bool expected) {
 
 TEST(Local, MemoryOfShareableMemoryIsMappedByThePeer) { seesChanges(true, true); }
 
+// Between processes, memory of any kind on either side.
+TEST(Local, TheWriterOfALongMessageCopiesAPartOfItIntoTheReadersMemory) {
+  for (const bool fromShareable : {false, true})
+    for (const bool toShareable : {false, true})
+      runRanks(makerOf("P2PCrossMemory"), Hosting::kProcesses, 2,
+               [&](TestRank& rank) {
+                 const auto connections =
+                     rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
+                 Connection& connection = *connections[0];
+                 if (!connection.memory().peerReads()) return;  // the kernel does not permit it here
+                 constexpr std::size_t kBytes = 900000;
+                 const std::vector<std::byte> data = pattern(kBytes, 3);
+                 const bool isShareable = rank.rank == 0 ? fromShareable : toShareable;
+                 std::vector<std::byte> plain(kBytes);
+                 std::byte* const buffer =
+                     isShareable ? static_cast<std::byte*>(ShareableMemory::allocate(kBytes)) : plain.data();
+                 if (rank.rank == 0) {
+                   std::memcpy(buffer, data.data(), kBytes);
+                   SendEnd& out = connection.sender(0);
+                   for (std::size_t sent = 0; sent < kBytes;)
+                     await(
+                         [&] {
+                           const std::size_t piece =
+                               out.sendPiece(Protocol::kSimple, buffer + sent, kBytes - sent, kBytes);
+                           sent += piece;
+                           return piece > 0;
+                         },
+                         "a slot");
+                   await([&] { return out.drained() || (out.help() > 0 && out.drained()); }, "the reader");
+                   return;
+                 }
+                 RecvEnd& in = connection.receiver(0);
+                 std::size_t taken = 0;
+                 const auto take = [&] {
+                   const std::size_t piece =
+                       in.takePiece(Protocol::kSimple, buffer + taken, kBytes - taken, nullptr, true);
+                   taken += piece;
+                   return piece > 0;
+                 };
+                 await(take, "the first half");
+                 check(taken >= kBytes / 2 && taken < kBytes, std::to_string(taken));
+                 await([&] { return in.control().written.load() > 0; }, "the writer");
+                 while (taken < kBytes) await(take, "the rest");
+                 check(std::memcmp(buffer, data.data(), kBytes) == 0, "the data");
+               },
+               {.bufferBytes = 1 << 20});
+}
+
 TEST(Local, ReadsFromAProcessThatEndedNameTheRank) {
   runRanks(
       makerOf("P2P"), Hosting::kProcesses, 2,
@@ -300,7 +348,7 @@ struct HugePagesJob {
   std::vector<std::size_t> read(std::size_t at, std::size_t bytes, std::uint32_t times = 1) {
     for (std::uint32_t i = 0; i < times; ++i) {
       asked.clear();
-      const bool tookLong = pages.willBeRead(reinterpret_cast<const std::byte*>(at), bytes);
+      const bool tookLong = pages.othersWillUse(reinterpret_cast<const std::byte*>(at), bytes);
       EXPECT_EQ(tookLong, !asked.empty());
     }
     return asked;
@@ -350,7 +398,7 @@ TEST(HugePages, AreLeftAloneForAWhileWhereTheMachineHasNone) {
 TEST(HugePages, DoNothingWhereTheyAreNotPermitted) {
   HugePages pages{HugePages::Collapse()};
   for (int i = 0; i < 100; ++i)
-    EXPECT_FALSE(pages.willBeRead(reinterpret_cast<const std::byte*>(kHugePage), kHugePage));
+    EXPECT_FALSE(pages.othersWillUse(reinterpret_cast<const std::byte*>(kHugePage), kHugePage));
 }
 
 // Buffers in turn that have more pages together than are counted.
@@ -367,7 +415,7 @@ TEST(HugePages, HoldTheSameData) {
   if (!SmallPages::mayBecomeHuge()) GTEST_SKIP() << "no huge pages here";
   const SmallPages memory(2 * kHugePage);
   for (std::uint32_t i = 0; i < 4 * HugePages::kOften; ++i)
-    HugePages::ofProcess().willBeRead(memory.data(), 2 * kHugePage);
+    HugePages::ofProcess().othersWillUse(memory.data(), 2 * kHugePage);
   EXPECT_GT(memory.hugeBytes(), 0U);
   EXPECT_EQ(std::count(memory.data(), memory.data() + 2 * kHugePage, std::byte{1}),
             static_cast<std::ptrdiff_t>(2 * kHugePage));

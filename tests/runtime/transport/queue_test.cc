@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 
 #include "core/error.h"
 #include "ranks.h"
+#include "runtime/transport/queue/copy_claims.h"
 #include "runtime/transport/queue/recv_end.h"
 #include "runtime/transport/queue/send_end.h"
 #include "support/patience.h"
@@ -470,6 +472,20 @@ class SameMemory : public PeerMemory {
     std::memcpy(out, reinterpret_cast<const std::byte*>(note.address), note.bytes);
     whileRead();
   }
+  bool offer(std::byte* out, std::size_t bytes, StepNote& place) override {
+    place = {1, static_cast<std::uint32_t>(bytes), reinterpret_cast<std::uintptr_t>(out)};
+    return true;
+  }
+  bool write(const StepNote& place, const std::byte* data, std::size_t) override {
+    whileWritten();
+    if (refuses) return false;
+    std::memcpy(reinterpret_cast<std::byte*>(place.address), data, place.bytes);
+    written += place.bytes;
+    return true;
+  }
+  std::function<void()> whileWritten = [] {};
+  bool refuses = false;
+  std::atomic<std::size_t> written{0};  // bytes
 
  private:
   bool direct_;
@@ -541,6 +557,203 @@ TEST(Queue, WhatWasReadWhileTheWriterWithdrewIsNotTaken) {
     EXPECT_FALSE(sender.beingRead());
     EXPECT_FALSE(sender.drained());
   }
+}
+
+// A message that the writer shares, in one piece, and what it becomes.
+struct SharedMessage {
+  SharedMessage(SendEnd& sender, std::size_t bytes, std::uint64_t seed)
+      : data(pattern(bytes, seed)), out(bytes) {
+    EXPECT_EQ(sender.sendPiece(Protocol::kSimple, data.data(), bytes, bytes), bytes);
+  }
+  std::size_t take(RecvEnd& receiver, bool offers = true) {
+    const std::size_t bytes =
+        receiver.takePiece(Protocol::kSimple, out.data() + taken, out.size() - taken, nullptr, offers);
+    taken += bytes;
+    return bytes;
+  }
+  const std::vector<std::byte> data;
+  std::vector<std::byte> out;
+  std::size_t taken = 0;
+};
+
+TEST(Queue, AWriterThatWaitsCopiesAPartOfALongMessage) {
+  for (const std::size_t bytes : {std::size_t{128} << 10, std::size_t{300001}, std::size_t{5000000}}) {
+    OwnedQueue owned(1 << 20);
+    SameMemory memory(false);
+    SendEnd sender(1, owned.queue, &memory);
+    RecvEnd receiver(0, owned.queue, &memory);
+    for (std::uint64_t round = 0; round < 3; ++round) {
+      SharedMessage message(sender, bytes, round);
+      EXPECT_EQ(sender.help(), 0u);  // nothing is offered yet
+      EXPECT_GE(message.take(receiver), bytes / 2);
+      // The reader's next turn comes while the writer copies its last part.
+      memory.whileWritten = [&] {
+        while (message.taken < bytes && message.take(receiver) > 0) {
+        }
+        EXPECT_LT(message.taken, bytes);
+      };
+      memory.written = 0;
+      EXPECT_FALSE(sender.drained());
+      EXPECT_GT(sender.help(), 0u);
+      while (message.taken < bytes) EXPECT_GT(message.take(receiver), 0u);
+      EXPECT_EQ(message.out, message.data);
+      EXPECT_TRUE(sender.drained());
+      EXPECT_EQ(sender.help(), 0u);
+      EXPECT_GT(memory.written, 0u);
+    }
+  }
+}
+
+TEST(Queue, TheReaderCopiesAllThatItDoesNotOffer) {
+  OwnedQueue owned(1 << 20);
+  SameMemory memory(false);
+  SendEnd sender(1, owned.queue, &memory);
+  RecvEnd receiver(0, owned.queue, &memory);
+  constexpr std::size_t kLittle = (128 << 10) - 1, kMuch = 1 << 20;
+  for (const auto& [bytes, offers] : {std::pair{kLittle, true}, std::pair{kMuch, false}}) {
+    SharedMessage message(sender, bytes, 1);
+    EXPECT_EQ(message.take(receiver, offers), bytes);
+    EXPECT_EQ(sender.help(), 0u);
+    EXPECT_EQ(message.out, message.data);
+  }
+}
+
+TEST(Queue, BothEndsCopyLongMessagesAtTheSameTime) {
+  OwnedQueue owned(1 << 20);
+  SameMemory memory(false);
+  constexpr std::uint64_t kMessages = 40;
+  const auto bytesOf = [](std::uint64_t i) { return std::size_t{100000} + i * i * 1009; };
+  std::thread writer([&] {
+    SendEnd sender(1, owned.queue, &memory);
+    for (std::uint64_t i = 0; i < kMessages; ++i) {
+      const SharedMessage message(sender, bytesOf(i), i);
+      for (testing::Patience patience; !sender.drained();)
+        if (sender.help() == 0) patience.pause();
+    }
+  });
+  RecvEnd receiver(0, owned.queue, &memory);
+  for (std::uint64_t i = 0; i < kMessages; ++i) {
+    std::vector<std::byte> out(bytesOf(i));
+    std::size_t taken = 0;
+    for (testing::Patience patience; taken < out.size();) {
+      const std::size_t bytes =
+          receiver.takePiece(Protocol::kSimple, out.data() + taken, out.size() - taken, nullptr, true);
+      taken += bytes;
+      if (bytes == 0) patience.pause();
+    }
+    EXPECT_EQ(out, pattern(out.size(), i)) << i;
+  }
+  writer.join();
+}
+
+// The kernel may let the reader read, but not the writer write.
+TEST(Queue, AWriterWhoseCopyIsRefusedLeavesAllToTheReader) {
+  OwnedQueue owned(1 << 20);
+  SameMemory memory(false);
+  SendEnd sender(1, owned.queue, &memory);
+  RecvEnd receiver(0, owned.queue, &memory);
+  memory.refuses = true;
+  constexpr std::size_t kBytes = 1 << 20;
+  for (const bool first : {true, false}) {
+    SharedMessage message(sender, kBytes, 1);
+    EXPECT_EQ(message.take(receiver), first ? kBytes / 2 : kBytes);
+    EXPECT_EQ(sender.help() > 0, first);
+    while (message.taken < kBytes) ASSERT_GT(message.take(receiver), 0u);
+    EXPECT_EQ(message.out, message.data);
+    EXPECT_TRUE(sender.drained());
+  }
+}
+
+TEST(Queue, AReaderThatWithdrawsIsWrittenToNoMoreAndKnowsWhoStillWrites) {
+  constexpr std::size_t kBytes = 2 << 20;
+  for (const bool before : {true, false}) {
+    OwnedQueue owned(1 << 20);
+    SameMemory memory(false);
+    SendEnd sender(1, owned.queue, &memory);
+    RecvEnd receiver(0, owned.queue, &memory);
+    SharedMessage message(sender, kBytes, 1);
+    EXPECT_GT(message.take(receiver), 0u);
+    EXPECT_FALSE(receiver.beingWritten());
+    bool seen = false;
+    memory.whileWritten = [&] {
+      receiver.withdraw();
+      seen = receiver.beingWritten();
+    };
+    if (before) receiver.withdraw();
+    EXPECT_EQ(sender.help() == 0, before);
+    EXPECT_EQ(seen, !before);
+    EXPECT_FALSE(receiver.beingWritten());
+    EXPECT_EQ(sender.help(), 0u);
+    // Nor is another message offered.
+    while (message.taken < kBytes) ASSERT_GT(message.take(receiver), 0u);
+    SharedMessage next(sender, kBytes, 2);
+    EXPECT_EQ(next.take(receiver), kBytes);
+    EXPECT_EQ(sender.help(), 0u);
+  }
+}
+
+// Two ends in any order take each byte once.
+TEST(CopyClaims, AreForEachByteOnce) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 300; ++round) {
+    std::atomic<std::uint64_t> word{0};
+    CopyClaims claims(word);
+    const std::uint64_t step = random() % 3 == 0 ? 0xffffffff : random();
+    const std::size_t most = CopyClaims::kUnit << random() % 8;
+    const std::size_t bytes =
+        round == 0 ? kMaxPieceBytes : std::size_t{128 << 10} + random() % (std::size_t{20} << 20);
+    EXPECT_FALSE(claims.isOffered(step + 1));
+    const auto first = claims.offer(step, bytes, most);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->begin, 0u);
+    EXPECT_TRUE(claims.isOffered(step));
+    EXPECT_EQ(claims.takeBack(step + 1, bytes, most).bytes, 0u);
+    std::size_t front = first->bytes, back = bytes;
+    while (front < back) {
+      const bool writes = random() % 2 == 0;
+      const CopyClaims::Part part =
+          writes ? claims.takeBack(step, bytes, most) : claims.takeFront(bytes, most);
+      ASSERT_GT(part.bytes, 0u);
+      ASSERT_LE(part.bytes, std::max(most, 4 * CopyClaims::kUnit));
+      ASSERT_EQ(writes ? part.begin + part.bytes : part.begin, writes ? back : front);
+      (writes ? back : front) = writes ? part.begin : part.begin + part.bytes;
+    }
+    EXPECT_EQ(front, back);
+    EXPECT_EQ(claims.takeFront(bytes, most).bytes, 0u);
+    EXPECT_EQ(claims.takeBack(step, bytes, most).bytes, 0u);
+    EXPECT_EQ(claims.writersUnits(), CopyClaims::unitsOf(bytes - back));
+    claims.end();
+    EXPECT_FALSE(claims.isOffered(step));
+    EXPECT_EQ(claims.takeBack(step, 2 * bytes, most).bytes, 0u);
+  }
+}
+
+// A faulty peer may write anything there.
+TEST(CopyClaims, AreInsideOfThePayloadWhateverTheWordSays) {
+  std::mt19937_64 random(12);
+  for (int round = 0; round < 10000; ++round) {
+    const std::uint64_t step = random() % 4, faulty = random() & ~(std::uint64_t{1} << 31);
+    std::atomic<std::uint64_t> word{
+        round % 2 == 0 ? faulty : std::uint64_t{1} << 63 | step << 32 | (faulty & 0xfffffff)};
+    const std::size_t bytes = 1 + random() % (std::size_t{1} << (17 + random() % 14));
+    CopyClaims claims(word);
+    for (const CopyClaims::Part part :
+         {claims.takeBack(step, bytes, 1 << 20), claims.takeFront(bytes, 1 << 20)}) {
+      EXPECT_LE(part.begin, bytes);
+      EXPECT_LE(part.bytes, bytes - part.begin);
+    }
+  }
+}
+
+TEST(CopyClaims, OfAClosedWordAreNone) {
+  std::atomic<std::uint64_t> word{0};
+  CopyClaims claims(word);
+  ASSERT_TRUE(claims.offer(7, 1 << 20, 1 << 20));
+  claims.close();
+  EXPECT_FALSE(claims.isOffered(7));
+  EXPECT_EQ(claims.takeBack(7, 1 << 20, 1 << 20).bytes, 0u);
+  EXPECT_FALSE(claims.offer(8, 1 << 20, 1 << 20));
+  EXPECT_GT(claims.takeFront(1 << 20, 1 << 20).bytes, 0u);  // the reader goes on alone
 }
 
 TEST(Queue, LittleIsCopiedEvenWhenShared) {

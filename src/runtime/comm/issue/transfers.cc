@@ -121,6 +121,10 @@ void Transfers::cutAnew(std::span<const CommOperation> operations) {
     else
       (operation.function == Function::kSend ? sendsToSelf_ : receivesFromSelf_).push_back(&operation);
   }
+  const auto sends = [](const TransferPart& part) { return part.path.sends; };
+  const bool oneWay =
+      std::all_of(parts_.begin(), parts_.end(), sends) || std::none_of(parts_.begin(), parts_.end(), sends);
+  for (TransferPart& part : parts_) part.path.work.oneWay = oneWay;
   pairWithSelf(operations);
   keys_.clear();
   for (const TransferPart& part : parts_) keys_.push_back(part.key);

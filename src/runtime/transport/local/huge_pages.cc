@@ -21,7 +21,7 @@ HugePages& HugePages::ofProcess() {
   return pages;
 }
 
-bool HugePages::willBeRead(const std::byte* data, std::size_t bytes) {
+bool HugePages::othersWillUse(const std::byte* data, std::size_t bytes) {
   if (!collapse_ || bytes < kHugePage) return false;
   // Not to wait: a child of fork may have got the mutex locked.
   const std::unique_lock lock(mutex_, std::try_to_lock);
@@ -34,15 +34,15 @@ bool HugePages::willBeRead(const std::byte* data, std::size_t bytes) {
   std::chrono::steady_clock::time_point until;
   for (std::uintptr_t number = first; number < end; ++number) {
     Page& page = pages_[number];
-    if (++page.reads < page.due) continue;
+    if (++page.uses < page.due) continue;
     const auto now = now_();
     if (now < notBefore_ || (asked && now >= until)) continue;
     if (!asked) until = now + kMostTime;
     asked = true;
     const int error = collapse_(reinterpret_cast<std::byte*>(number * kHugePage));
     if (error == ENOMEM || error == EBUSY) notBefore_ = now + kPause;
-    // Where it is not possible now, it may be later; each time the kernel is asked after twice as many reads.
-    page.due = page.reads + (error == 0 ? kAgain : std::min(page.reads, kAgain));
+    // Where it is not possible now, it may be later; each time the kernel is asked after twice as many uses.
+    page.due = page.uses + (error == 0 ? kAgain : std::min(page.uses, kAgain));
   }
   return asked;
 }

@@ -1,10 +1,10 @@
 #pragma once
-// Puts memory that other processes often read through the kernel into huge pages. The kernel looks up each page that it reads, which
-// on some machines takes as long as to copy 4 KiB.
+// Puts memory that other processes often read or write through the kernel into huge pages. The kernel looks up each page that it copies
+// from or to, which on some machines takes as long as to copy 4 KiB.
 //
-//   if (HugePages::ofProcess().willBeRead(buffer, bytes)) ...   // before each read; true: it has taken a while
+//   if (HugePages::ofProcess().othersWillUse(buffer, bytes)) ...   // before each use; true: it has taken a while
 //
-// Only whole huge pages of 2 MiB inside of what is read are asked for. So a program has no more memory than before, but for pages that
+// Only whole huge pages of 2 MiB inside of what is used are asked for. So a program has no more memory than before, but for pages that
 // it has never written or has given back, and for those that it shares with a child of fork. It reads and writes the memory meanwhile as ever. Nothing is done
 // where the machine's administrator wants no huge pages, and before Linux 6.1.
 
@@ -28,12 +28,12 @@ class HugePages {
   // The object of all ranks of this process.
   static HugePages& ofProcess();
 
-  // Others will read this memory. From the kOften-th time on it takes up to kMostTime and one page longer, until all is in huge pages. Any
-  // thread; while it is in here, reads of other threads' memory do not count.
-  bool willBeRead(const std::byte* data, std::size_t bytes);
+  // Others will read or write this memory. From the kOften-th time on it takes up to kMostTime and one page longer, until all is in huge pages. Any
+  // thread; while it is in here, uses of other threads' memory do not count.
+  bool othersWillUse(const std::byte* data, std::size_t bytes);
 
   static constexpr std::uint32_t kOften = 16;
-  // The program may free memory and get small pages at the same addresses. So the kernel is asked again after this many reads.
+  // The program may free memory and get small pages at the same addresses. So the kernel is asked again after this many uses.
   static constexpr std::uint32_t kAgain = 1024;
   static constexpr std::chrono::milliseconds kMostTime{5};
   // If the machine has no 2 MiB in one piece, to look for them takes long: it is left alone for this time.
@@ -41,7 +41,7 @@ class HugePages {
 
  private:
   struct Page {
-    std::uint32_t reads = 0, due = kOften;
+    std::uint32_t uses = 0, due = kOften;
   };
 
   const Collapse collapse_;

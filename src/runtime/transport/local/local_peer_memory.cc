@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "core/copying.h"
 #include "core/error.h"
 #include "core/shareable_memory.h"
 #include "runtime/transport/local/huge_pages.h"
@@ -32,6 +33,11 @@ std::uint32_t LocalPeerMemory::received(std::uint64_t bytes, bool read,
   return ways_->received(bytes, read, time, line);
 }
 
+// Through the kernel.
+void LocalPeerMemory::peerWillUse(const std::byte* data, std::size_t bytes) const {
+  if (reach_.choices.hugePages != 0) HugePages::ofProcess().othersWillUse(data, bytes);
+}
+
 bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, bool readable, StepNote& note) {
   if (!reach_.sameProcess) {
     const std::optional<ShareableMemory::Place> place = ShareableMemory::find(data, bytes);
@@ -41,7 +47,7 @@ bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, bool read
       return true;
     }
     if (!reach_.peerReads || !readable || !readable_.holds(data, bytes)) return false;
-    if (reach_.choices.hugePages != 0) HugePages::ofProcess().willBeRead(data, bytes);
+    peerWillUse(data, bytes);
   }
   note.region = StepNote::kAddress;
   note.address = reinterpret_cast<std::uintptr_t>(data);
@@ -74,6 +80,32 @@ void LocalPeerMemory::read(const StepNote& note, std::byte* out) {
   if (const PeerNews news = session_.news(); news.state == PeerState::kAborted)
     throw Error(ResultCode::kRemoteError, "{}", news.text);
   throwUnreachable("read", note.bytes, error);
+}
+
+bool LocalPeerMemory::offer(std::byte* out, std::size_t bytes, StepNote& place) {
+  place = {StepNote::kAddress, static_cast<std::uint32_t>(bytes), reinterpret_cast<std::uintptr_t>(out)};
+  if (reach_.sameProcess) return true;
+  if (const auto mapped = ShareableMemory::find(out, bytes); mapped && session_.sendRegion(mapped->region)) {
+    place.region = kFirstRegion + mapped->region;
+    place.address = mapped->offset;
+    return true;
+  }
+  if (!reach_.peerReads) return false;
+  peerWillUse(out, bytes);
+  return true;
+}
+
+bool LocalPeerMemory::write(const StepNote& place, const std::byte* data, std::size_t whole) {
+  std::byte* mapped = nullptr;
+  if (place.region != StepNote::kAddress)
+    mapped = session_.place(place.region - kFirstRegion, place.address, place.bytes);
+  else if (reach_.sameProcess)
+    mapped = reinterpret_cast<std::byte*>(place.address);
+  else
+    return reach_.reads && writeProcess(reach_.process, place.address, data, place.bytes);
+  if (mapped == nullptr) return false;
+  copyPart(mapped, data, place.bytes, whole, reach_.choices.streamMessage);
+  return true;
 }
 
 void LocalPeerMemory::throwUnreachable(const char* what, std::size_t bytes, int error) const {

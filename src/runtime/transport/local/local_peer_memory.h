@@ -50,6 +50,8 @@ class LocalPeerMemory : public PeerMemory {
   }
   const std::byte* reach(const StepNote& note) override;
   void read(const StepNote& note, std::byte* out) override;
+  bool offer(std::byte* out, std::size_t bytes, StepNote& place) override;
+  bool write(const StepNote& place, const std::byte* data, std::size_t whole) override;
   std::byte* at(const BufferPlace& place, std::size_t bytes) override;
   std::size_t streamsFrom() const override { return reach_.choices.streamMessage; }
   bool peerReads() const override { return reach_.sameProcess || reach_.peerReads; }
@@ -58,6 +60,7 @@ class LocalPeerMemory : public PeerMemory {
  private:
   // Whether the way of messages of this size may change.
   bool adapts(std::uint64_t bytes) const { return ways_ != nullptr && WaysBySize::has(bytes); }
+  void peerWillUse(const std::byte* data, std::size_t bytes) const;
   [[noreturn]] void throwUnreachable(const char* what, std::size_t bytes, int error) const;
 
   PeerSession& session_;

@@ -152,12 +152,15 @@ PeerNews LocalConnection::news() { return ready() ? channel_.news() : PeerNews{}
 void LocalConnection::withdraw() noexcept {
   if (!ready()) return;
   for (const auto& sender : senders_) sender->withdraw();
+  for (const auto& receiver : receivers_) receiver->withdraw();
   if (request_.mailbox) reinterpret_cast<Mailbox*>(request_.mailbox->data())->withdraw();
 }
 
 bool LocalConnection::peerIsInside() const noexcept {
   if (mailbox_ != nullptr && mailbox_->visits()) return true;
-  return std::any_of(senders_.begin(), senders_.end(), [](const auto& end) { return end->beingRead(); });
+  return std::any_of(senders_.begin(), senders_.end(), [](const auto& end) { return end->beingRead(); }) ||
+         std::any_of(receivers_.begin(), receivers_.end(),
+                     [](const auto& end) { return end->beingWritten(); });
 }
 
 // Returns whether the peer's process has ended or has been stopped.

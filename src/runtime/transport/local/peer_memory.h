@@ -45,6 +45,10 @@ class PeerMemory {
   // The address of a note of the peer in this address space; null if only read() can fetch the payload.
   // Throws if the note is invalid.
   virtual const std::byte* reach(const StepNote& note) = 0;
+  // Notes where the peer may write a part of what it sends. Returns false if it cannot write there.
+  virtual bool offer(std::byte*, std::size_t, StepNote&) { return false; }
+  // Copies `data`, which is part of a message of `whole` bytes, to where the peer has offered. Returns false if the kernel does not let it.
+  virtual bool write(const StepNote&, const std::byte* /*data*/, std::size_t /*whole*/) { return false; }
   // The address of a buffer of the peer in this address space, to be read and written; null if it cannot be
   // mapped. Throws if the place is invalid.
   virtual std::byte* at(const BufferPlace&, std::size_t) { return nullptr; }

@@ -21,6 +21,22 @@ bool yamaAsksForAncestors() noexcept {
   return fd && read(fd.get(), &scope, 1) == 1 && scope == '1';
 }
 
+// `call` is process_vm_readv or process_vm_writev.
+template <typename Call>
+bool copyAll(Call call, pid_t process, std::uint64_t address, std::byte* here, std::size_t bytes) noexcept {
+  while (bytes > 0) {
+    const iovec mine{here, bytes};
+    const iovec theirs{reinterpret_cast<void*>(address), bytes};
+    const ssize_t n = call(process, &mine, 1, &theirs, 1, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    here += n;
+    address += static_cast<std::uint64_t>(n);
+    bytes -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
 }  // namespace
 
 void admitReaders() noexcept {
@@ -34,17 +50,11 @@ void admitReaders() noexcept {
 }
 
 bool readProcess(pid_t process, std::uint64_t address, std::byte* out, std::size_t bytes) noexcept {
-  while (bytes > 0) {
-    const iovec mine{out, bytes};
-    const iovec theirs{reinterpret_cast<void*>(address), bytes};
-    const ssize_t n = process_vm_readv(process, &mine, 1, &theirs, 1, 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    out += n;
-    address += static_cast<std::uint64_t>(n);
-    bytes -= static_cast<std::size_t>(n);
-  }
-  return true;
+  return copyAll(process_vm_readv, process, address, out, bytes);
+}
+
+bool writeProcess(pid_t process, std::uint64_t address, const std::byte* data, std::size_t bytes) noexcept {
+  return copyAll(process_vm_writev, process, address, const_cast<std::byte*>(data), bytes);
 }
 
 bool canBeRead(const std::byte* first, const std::byte* second) noexcept {

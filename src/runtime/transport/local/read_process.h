@@ -19,6 +19,9 @@ void admitReaders() noexcept;
 // Returns false, with errno, if the process is gone, or if the kernel does not permit it (EPERM) or does not hand out that memory (EFAULT).
 bool readProcess(pid_t process, std::uint64_t address, std::byte* out, std::size_t bytes) noexcept;
 
+// The same in the other direction: writes `bytes` bytes of `data` there.
+bool writeProcess(pid_t process, std::uint64_t address, const std::byte* data, std::size_t bytes) noexcept;
+
 // Whether the kernel hands out these two bytes of this process to others that it admits. One system call for both, as the call takes longer
 // than the copies.
 bool canBeRead(const std::byte* first, const std::byte* second) noexcept;

@@ -22,7 +22,8 @@
 //
 // A writer that gives up must know when the reader no longer reads its memory: it sets `withdrawn`, then
 // waits until `reading` is 0. The reader sets `reading`, then checks `withdrawn`. All four accesses are
-// sequentially consistent, so at least one of the two sees the other's store.
+// sequentially consistent, so at least one of the two sees the other's store. In the same way the reader closes `claims`, then waits until
+// `writing` is 0, and the writer sets `writing` before it claims a part of the payload to write into the reader's output.
 //
 //   QueueMemory queue = queueIn(memory, stepBytesFor(bufferBytes));   // memory: queueBytes(...) zeroed bytes
 //   SendEnd writer(peer, queue);                                      // in one thread or process
@@ -80,11 +81,19 @@ struct QueueControl {
   StepNote notes[kQueueSteps];                             // beside `tail`, so that one transfer brings both
   // 1 once the writer has given up: the reader must not begin to read the memory that notes refer to.
   std::atomic<std::uint32_t> withdrawn;
+  // Of payloads that both ends copy: 1 while the writer writes into the reader's output; how many units it has written, of all payloads
+  // (CopyClaims); and 1 once the kernel has refused that.
+  std::atomic<std::uint32_t> writing;
+  std::atomic<std::uint32_t> refused;
+  std::atomic<std::uint64_t> written;
   // Written by the reader:
   alignas(kCounterBytes) std::atomic<std::uint64_t> head;  // steps finished
   // The sizes of messages that are to be read through the kernel, and more (PeerMemory::received). Beside `head`, which the writer loads
   // anyway.
   std::atomic<std::uint32_t> told;
+  // Which parts of a long payload each end copies, and where it goes; written before it is offered there.
+  std::atomic<std::uint64_t> claims;
+  StepNote output;
   // 1 while the reader reads the writer's memory. In a line of its own, as only a writer that gives up loads
   // it.
   alignas(kCounterBytes) std::atomic<std::uint32_t> reading;

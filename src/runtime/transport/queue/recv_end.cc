@@ -104,7 +104,7 @@ void RecvEnd::received(std::size_t whole, std::optional<std::chrono::nanoseconds
 }
 
 std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t left,
-                               const CopySharing* sharing) {
+                               const CopySharing* sharing, bool offers) {
   // Where this rank can read the writer's memory, the piece that the note describes decides; elsewhere the
   // message comes in steps of the size that both sides know.
   const bool reaches = protocol == Protocol::kSimple && memory_ != nullptr && pump_ == nullptr;
@@ -123,18 +123,59 @@ std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t le
   const std::size_t whole = note->bytes;
   if (const std::size_t expected = std::min(left + taken_, kMaxPieceBytes); whole != expected)
     throwMismatch(whole, expected);
+  const std::size_t most = (lastRegion_ == StepNote::kAddress ? kMaxReadBytes : kMaxCopyBytes) *
+                           (sharing == nullptr ? 1 : sharing->threads());
+  if (taken_ == claimed_) claim(whole, out, most, offers);
+  if (isOffered_ && taken_ == claimed_) {
+    if (!writerIsDone()) return 0;
+    if (queue_.control->refused.load(std::memory_order_relaxed) == 0) {
+      const std::size_t rest = whole - taken_;
+      endPiece(protocol);
+      return rest;
+    }
+    claimed_ = whole;
+  }
+  const std::size_t bytes = std::min(claimed_ - taken_, most);
   StepNote part = *note;
-  const std::size_t most = lastRegion_ == StepNote::kAddress ? kMaxReadBytes : kMaxCopyBytes;
-  const std::size_t bytes = std::min(whole - taken_, most * (sharing == nullptr ? 1 : sharing->threads()));
   part.bytes = static_cast<std::uint32_t>(bytes);
   part.address += taken_;
   if (!copy(part, out, whole, sharing)) return 0;
   taken_ += bytes;
-  if (taken_ == whole) {
-    taken_ = 0;
-    release(protocol);
-  }
+  if (taken_ == whole) endPiece(protocol);
   return bytes;
+}
+
+// Claims the next part of a payload of `whole` bytes. All of it, if the writer cannot copy any.
+void RecvEnd::claim(std::size_t whole, std::byte* out, std::size_t most, bool offers) {
+  QueueControl& control = *queue_.control;
+  CopyClaims claims(control.claims);
+  if (isOffered_) {
+    claimed_ = std::min(whole, claimed_ + claims.takeFront(whole, most).bytes);
+    return;
+  }
+  claimed_ = whole;
+  if (!offers || whole < kLeastForBoth || control.refused.load(std::memory_order_relaxed) != 0) return;
+  if (!memory_->offer(out, whole, control.output)) return;
+  const auto first = claims.offer(step_, whole, most);
+  if (!first) return;
+  claimed_ = first->bytes;
+  isOffered_ = true;
+}
+
+// Whether the writer has copied what it has claimed.
+bool RecvEnd::writerIsDone() const {
+  const QueueControl& control = *queue_.control;
+  const std::uint64_t claimed = CopyClaims(queue_.control->claims).writersUnits();
+  return control.written.load(std::memory_order_acquire) == written_ + claimed;
+}
+
+void RecvEnd::endPiece(Protocol protocol) {
+  if (std::exchange(isOffered_, false)) {
+    written_ = queue_.control->written.load(std::memory_order_relaxed);
+    CopyClaims(queue_.control->claims).end();
+  }
+  taken_ = claimed_ = 0;
+  release(protocol);
 }
 
 }  // namespace xylem::transport

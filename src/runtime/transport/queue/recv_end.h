@@ -18,6 +18,7 @@
 #include "runtime/transport/choices/core_distance.h"
 #include "runtime/transport/choices/touched_memory.h"
 #include "runtime/transport/local/peer_memory.h"
+#include "runtime/transport/queue/copy_claims.h"
 #include "runtime/transport/queue/copy_sharing.h"
 #include "runtime/transport/queue/low_latency.h"
 #include "runtime/transport/queue/pump.h"
@@ -90,9 +91,9 @@ class RecvEnd {
   // Copies the next bytes of a message, which SendEnd::sendPiece sends and of which `left` bytes are left,
   // to `out`. Returns their number; 0 if none have arrived. Copies at most 1 MiB per call and thread, or 4 MiB
   // where the note has an address, so that the calling thread gets to its other work. `sharing`: of what is copied out of the
-  // writer's memory; may be null.
+  // writer's memory; may be null. `offers`: the writer may put a part of that into `out` itself (SendEnd::help).
   std::size_t takePiece(Protocol protocol, std::byte* out, std::size_t left,
-                        const CopySharing* sharing = nullptr);
+                        const CopySharing* sharing = nullptr, bool offers = false);
   // Whether received() wants to hear of the next message, of this size, and how long it takes from being asked for until the end.
   PeerMemory::Hears hearsOf(Protocol protocol, std::size_t whole) const {
     if (protocol != Protocol::kSimple || memory_ == nullptr) return PeerMemory::Hears::kNothing;
@@ -100,8 +101,15 @@ class RecvEnd {
   }
   void received(std::size_t whole, std::optional<std::chrono::nanoseconds> time);
 
+  // For a rank that gives up; any thread may call both. After withdraw() the peer begins no further copy into the output of this end. One
+  // that has begun goes on as long as beingWritten().
+  void withdraw() noexcept { CopyClaims(queue_.control->claims).close(); }
+  bool beingWritten() const noexcept { return queue_.control->writing.load(std::memory_order_seq_cst) != 0; }
+
  private:
   static constexpr std::size_t kMaxCopyBytes = std::size_t{1} << 20;
+  // From here on the writer copies a part, if it waits for this end.
+  static constexpr std::size_t kLeastForBoth = std::size_t{128} << 10;
   // One call of the kernel for 4 MiB takes a tenth less time than four.
   static constexpr std::size_t kMaxReadBytes = std::size_t{4} << 20;
 
@@ -147,6 +155,9 @@ class RecvEnd {
   // `whole` bytes). Null or false if the writer has given up.
   const std::byte* fetch(const StepNote& note);
   bool copy(const StepNote& note, std::byte* out, std::size_t whole, const CopySharing* sharing = nullptr);
+  void claim(std::size_t whole, std::byte* out, std::size_t most, bool offers);
+  bool writerIsDone() const;
+  void endPiece(Protocol protocol);
   // Must be called before reading the writer's memory. Returns false if the writer has given up; its
   // connection reports why.
   bool beginRead();
@@ -160,9 +171,12 @@ class RecvEnd {
   std::byte* unpackedTo_ = nullptr;
   const std::byte* fetched_ = nullptr;  // a copy of the next step, read from the writer's memory
   ReceiveBuffer buffer_;                // for the next step, over a network
-  std::size_t taken_ = 0;               // bytes of the next step that takePiece has copied
-  std::uint32_t lastRegion_ = 0;        // of takePiece's last note
-  std::uint32_t told_ = 0;              // as in QueueControl
+  std::size_t taken_ = 0;               // bytes of the next step that takePiece has copied,
+  std::size_t claimed_ = 0;             // and of what this end copies
+  bool isOffered_ = false;              // the writer may copy some, too
+  std::uint64_t written_ = 0;     // units that the writer has written into outputs, but for the next step's
+  std::uint32_t lastRegion_ = 0;  // of takePiece's last note
+  std::uint32_t told_ = 0;        // as in QueueControl
   BeatProbe beat_;
   QueueMemory queue_;
   TouchedMemory touched_;     // the slots

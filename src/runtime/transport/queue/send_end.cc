@@ -1,8 +1,10 @@
 #include "runtime/transport/queue/send_end.h"
 
 #include <bit>
+#include <functional>
 
 #include "core/address_space.h"
+#include "runtime/transport/queue/copy_claims.h"
 
 namespace xylem::transport {
 
@@ -68,7 +70,7 @@ bool SendEnd::shareSimple(const std::byte* data, std::size_t bytes) {
   StepNote note;
   note.bytes = static_cast<std::uint32_t>(bytes);
   if (!memory_->locate(data, bytes, memory_->reads(bytes), note)) return send(Protocol::kSimple, data, bytes);
-  publishShared(note);
+  publishShared(note, data);
   return true;
 }
 
@@ -93,7 +95,7 @@ std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::si
     StepNote note;
     note.bytes = static_cast<std::uint32_t>(bytes);
     if (memory_->locate(data, bytes, messageIsRead_, note)) {
-      publishShared(note);
+      publishShared(note, data);
       return bytes;
     }
   }
@@ -104,6 +106,35 @@ std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::si
     assert(sent);
   }
   return step;
+}
+
+std::size_t SendEnd::help(const CopySharing* sharing) {
+  QueueControl& control = *queue_.control;
+  if (seenHead_ >= sharedUpTo_ || control.refused.load(std::memory_order_relaxed) != 0) return 0;
+  CopyClaims claims(control.claims);
+  const std::uint64_t step = sharedUpTo_ - 1;
+  const std::size_t threads = sharing == nullptr ? 1 : sharing->threads();
+  if (!claims.isOffered(step)) return 0;
+  control.writing.store(1, std::memory_order_seq_cst);
+  const CopyClaims::Part part = claims.takeBack(step, shared_.size(), threads * kMaxHelpBytes);
+  if (part.bytes > 0) {
+    const StepNote output = control.output;
+    const auto write = [&](std::size_t begin, std::size_t end) {
+      StepNote place = output;
+      place.address += part.begin + begin;
+      place.bytes = static_cast<std::uint32_t>(end - begin);
+      if (!memory_->write(place, shared_.data() + part.begin + begin, shared_.size()))
+        control.refused.store(1, std::memory_order_relaxed);
+    };
+    if (sharing == nullptr)
+      write(0, part.bytes);
+    else
+      sharing->share(part.bytes, std::ref(write));
+    control.written.store(control.written.load(std::memory_order_relaxed) + CopyClaims::unitsOf(part.bytes),
+                          std::memory_order_release);
+  }
+  control.writing.store(0, std::memory_order_release);
+  return part.bytes;
 }
 
 }  // namespace xylem::transport
