@@ -68,7 +68,7 @@ class FuzzedQueue {
 inline void receiveOne(transport::RecvEnd& end, Protocol protocol, std::size_t bytes, int how) {
   std::vector<std::byte> out(bytes);
   if (how == 2) {
-    if (bytes > 0) end.takePiece(protocol, out.data(), bytes, nullptr, true);
+    if (bytes > 0) end.takePiece(protocol, out.data(), bytes);
   } else if (how == 1) {
     const std::byte* data = end.peek(protocol, bytes);
     if (data == nullptr) return;

@@ -189,16 +189,6 @@ class OtherSide final : public transport::PeerMemory {
     if (!transport::readProcess(getpid(), note.address, out, note.bytes))
       throw Error(ResultCode::kSystemError, "cannot read memory through the kernel: {}", errnoText(errno));
   }
-  bool offer(std::byte* out, std::size_t bytes, transport::StepNote& place) override {
-    place = {1, static_cast<std::uint32_t>(bytes), reinterpret_cast<std::uintptr_t>(out)};
-    return reach_ != Reach::kNothing;
-  }
-  bool write(const transport::StepNote& place, const std::byte* data, std::size_t whole) override {
-    if (reach_ == Reach::kThroughKernel)
-      return transport::writeProcess(getpid(), place.address, data, place.bytes);
-    copyPart(reinterpret_cast<std::byte*>(place.address), data, place.bytes, whole, streamsFrom());
-    return true;
-  }
 
  private:
   const Reach reach_;
@@ -252,8 +242,7 @@ class Messages {
                     .input = buffers.input(0),
                     .output = buffers.output(1),
                     .bytes = bytes,
-                    .protocol = Protocol::kSimple,
-                    .oneWay = true});
+                    .protocol = Protocol::kSimple});
     sides.goOn([&] { return transfer.step() == device::Progress::kDone; });
   }
 

@@ -343,7 +343,7 @@ bool DirectExchange::areReadable() {
          (!needsOutput(work_, rank) || ownMemory_.holds(work_.output, outputBytes(work_, ranks)));
 }
 
-// The others read what this rank brings, and of an AllReduce its share of the results; they write a part of what is brought to this rank.
+// The others read what this rank brings, and of an AllReduce its share of the results; they may write a part of what is brought to this rank.
 bool DirectExchange::makeHuge() {
   if (choices_.hugePages == 0 || reach_.areMappable(work_)) return false;
   const auto ranks = static_cast<std::size_t>(meeting_.ranks());

@@ -6,7 +6,7 @@
 //    data, and if a buffer cannot be mapped.
 //  - mapped (MappedExchange): each rank takes an equal share of the elements, reads them from all inputs and
 //    writes the results into all outputs.
-//  - read (ReadExchange): each rank copies what it needs out of the others' processes, through the kernel. If a
+//  - read (ReadExchange): each rank copies what it needs out of the others' processes, through the kernel, or a part of what they need into theirs. If a
 //    buffer cannot be mapped, for the sizes for which this is faster than staging (CopyChoices).
 //  - batched (BatchedExchange): many small collectives in one meeting; each rank performs some of them for
 //    all ranks.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 
 #include "core/copying.h"
 #include "core/error.h"
@@ -30,7 +29,7 @@ bool isInPlace(const transport::Descriptor& descriptor) {
 
 }  // namespace
 
-// All ranks copy as much. The other rank of a Reduce takes longer for an element than the root, as it copies the result, too.
+// In a Broadcast all ranks copy the same amount. The other rank of a Reduce takes longer for an element than the root, as it copies the result, too.
 std::size_t ReadExchange::writtenBytes(const DirectWork& work, int ranks) {
   const std::size_t element = work.reduction.elementBytes;
   const std::size_t part = work.function == Function::kBroadcast
@@ -183,14 +182,12 @@ void ReadExchange::write(Meeting& meeting, int rank, std::size_t at, std::size_t
   transport::BufferPlace place = meeting.of(rank).buffers.output;
   place.address += at;
   if (std::byte* const mapped = memory.at(place, bytes)) return copyBytes(mapped, data, bytes);
-  const transport::StepNote note{transport::StepNote::kAddress, static_cast<std::uint32_t>(bytes),
-                                 place.address};
-  if (!memory.write(note, data, bytes))
-    throw Error(
-        ResultCode::kRemoteError,
-        "cannot write {} bytes into the memory of rank {}: {}; with XYLEM_CMA_BYTES=0 data goes through "
-        "shared memory instead",
-        bytes, rank, errnoText(errno));
+  if (memory.write(place.address, data, bytes)) return;
+  throw Error(ResultCode::kRemoteError,
+              "the kernel does not let this rank write {} bytes into the memory of rank {}; with "
+              "XYLEM_CMA_BYTES=0 data "
+              "goes through shared memory instead",
+              bytes, rank);
 }
 
 }  // namespace xylem::collectives

@@ -47,7 +47,7 @@ class ReadExchange {
   bool startNextStage();
 
  private:
-  // In bytes.
+  // What this rank copies: bytes of one buffer to another.
   struct Part {
     enum Kind {
       kInput,   // out of the other rank's input into this one's output

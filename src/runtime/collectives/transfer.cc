@@ -39,18 +39,19 @@ std::size_t Transfer::moveAll(Move&& move) {
 
 device::Progress Transfer::send(transport::SendEnd& to) {
   const std::size_t moved = moveAll([&](std::size_t left) {
-    const std::size_t bytes = to.sendPiece(work_.protocol, work_.input + done_, left, work_.bytes);
+    const std::size_t bytes =
+        to.sendPiece(work_.protocol, work_.input + done_, left, work_.bytes, work_.helps);
     if (bytes == 0) to.push();
     return bytes;
   });
   if (done_ < work_.bytes) return progressAfter(moved);
   if (to.drained()) return device::Progress::kDone;
-  return progressAfter(work_.oneWay ? moved + to.help(work_.shared) : moved);
+  return progressAfter(work_.helps ? moved + to.help(work_.shared) : moved);
 }
 
 device::Progress Transfer::receive(transport::RecvEnd& from) {
   const std::size_t moved = moveAll([&](std::size_t left) {
-    return from.takePiece(work_.protocol, work_.output + done_, left, work_.shared, work_.oneWay);
+    return from.takePiece(work_.protocol, work_.output + done_, left, work_.shared);
   });
   if (done_ < work_.bytes) return progressAfter(moved);
   if (hears_ != Hears::kNothing) tellReceived();

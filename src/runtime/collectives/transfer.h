@@ -27,8 +27,8 @@ struct TransferWork {
   std::size_t bytes = 0;
   Protocol protocol = Protocol::kSimple;
   const SharedWork* shared = nullptr;  // its threads copy; null: the calling one does
-  // The rank does not send and receive at the same time. So while its peer copies, it has time to copy a part.
-  bool oneWay = false;
+  // While the receiver copies, this rank would only wait. So it copies a part.
+  bool helps = false;
 };
 
 class Transfer {

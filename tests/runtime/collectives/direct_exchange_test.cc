@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <span>
 #include <vector>
@@ -367,6 +368,51 @@ TEST_P(DirectExchangeOf, RanksThatOnlyBringDataWriteAPartOfItThemselves) {
   }
 }
 
+// Bytes of the root's result. Ranks have factors of their own, if sums are pre-multiplied.
+std::vector<std::uint8_t> reduceBytes(Reach reach, DataType type, std::optional<ReduceOp> op,
+                                      std::size_t count, int root, bool inPlace, const SharedWork& shared) {
+  ExchangeJob job(2, reach, false, transport::CopyChoices::fromText("reduce_read_up_to=100000000"), shared);
+  const std::size_t bytes = count * elementBytes(type);
+  std::vector<std::vector<std::uint8_t>> inputs(2, std::vector<std::uint8_t>(bytes));
+  std::vector<std::uint8_t> output(bytes);
+  std::mt19937 random(3);
+  for (auto& input : inputs)
+    for (std::uint8_t& byte : input) byte = static_cast<std::uint8_t>(random() % 60);  // no NaN of any type
+  for (int rank = 0; rank < 2; ++rank) {
+    auto& input = inputs[static_cast<std::size_t>(rank)];
+    const float factor = static_cast<float>(rank) + 0.5F;
+    job[rank].start({.function = Function::kReduce,
+                     .input = reinterpret_cast<const std::byte*>(input.data()),
+                     .output = reinterpret_cast<std::byte*>(inPlace ? input.data() : output.data()),
+                     .count = count,
+                     .type = type,
+                     .scaled = !op,
+                     .root = root,
+                     .reduction = op ? chooseReduction(type, *op, 2) : choosePreMulSum(type, &factor)});
+  }
+  EXPECT_THAT(job.finish(1), Each(Outcome::kDone));
+  EXPECT_EQ(job.writes() > 0, reach == Reach::kRead);
+  return inPlace ? inputs[static_cast<std::size_t>(root)] : output;
+}
+
+TEST(DirectExchange, TheOtherRanksShareOfAReduceIsWhatTheRootWouldHaveReduced) {
+  const SharedWork alone, shared(std::make_shared<device::Helpers>(2));
+  const std::pair<DataType, std::optional<ReduceOp>> cases[] = {{DataType::kUint8, ReduceOp::kAvg},
+                                                                {DataType::kInt8, ReduceOp::kMax},
+                                                                {DataType::kBfloat16, ReduceOp::kSum},
+                                                                {DataType::kFloat32, ReduceOp::kAvg},
+                                                                {DataType::kFloat32, std::nullopt}};
+  for (const auto& [type, op] : cases)
+    for (const int root : {0, 1})
+      for (const bool inPlace : {false, true})
+        for (const SharedWork* threads : {&alone, &shared}) {
+          const std::size_t count = (threads == &alone ? 300001 : 3000001) / elementBytes(type);
+          EXPECT_TRUE(reduceBytes(Reach::kRead, type, op, count, root, inPlace, *threads) ==
+                      reduceBytes(Reach::kAll, type, op, count, root, inPlace, *threads))
+              << name(type) << " root " << root << " in place " << inPlace;
+        }
+}
+
 // All ranks take the way that one has told, whichever its times speak for: otherwise they would wait for each other.
 TEST_P(DirectExchangeOf, OtherWaysAreTriedWhileRunning) {
   const auto choices = transport::CopyChoices::fromText("adapt=1");
@@ -652,7 +698,9 @@ TEST(DirectExchange, HelpersShareWhateverWayDataTakes) {
     transport::CopyChoices choices;
     choices.blockReadUpTo = choices.reduceReadUpTo = std::uint64_t{1} << 40;
     ExchangeJob job(reach == Reach::kAll ? 2 : 3, reach, false, choices, shared);
-    for (const Function function : kAllCollectives) runOutOfReach(job, function, 400001, false, 1, seed++);
+    for (const bool inPlace : {false, true})
+      for (const Function function : kAllCollectives)
+        if (!inPlace || isRooted(function)) runOutOfReach(job, function, 400001, inPlace, 1, seed++);
     runAllToAll(job, 200001, seed++);
   }
 }

@@ -35,10 +35,10 @@ class HereMemory final : public transport::PeerMemory {
     whileRead();
     std::memcpy(out, reinterpret_cast<const void*>(note.address), note.bytes);
   }
-  bool write(const transport::StepNote& place, const std::byte* data, std::size_t) override {
+  bool write(std::uint64_t address, const std::byte* data, std::size_t bytes) override {
     ++writes;
     whileRead();
-    std::memcpy(reinterpret_cast<void*>(place.address), data, place.bytes);
+    std::memcpy(reinterpret_cast<void*>(address), data, bytes);
     return true;
   }
   std::byte* at(const transport::BufferPlace& place, std::size_t) override {

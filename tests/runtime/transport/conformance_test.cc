@@ -331,9 +331,9 @@ void exchangeMessages(Connection& connection, Protocol protocol, std::span<const
   await(
       [&] {
         if (sent < out.size())
-          sent += to.sendPiece(protocol, out.data() + sent, out.size() - sent, out.size());
+          sent += to.sendPiece(protocol, out.data() + sent, out.size() - sent, out.size(), true);
         if (received < in.size())
-          received += from.takePiece(protocol, in.data() + received, in.size() - received, nullptr, true);
+          received += from.takePiece(protocol, in.data() + received, in.size() - received);
         if (sent < out.size() || !to.drained()) {
           to.help();
           return false;

@@ -472,15 +472,22 @@ class SameMemory : public PeerMemory {
     std::memcpy(out, reinterpret_cast<const std::byte*>(note.address), note.bytes);
     whileRead();
   }
-  bool offer(std::byte* out, std::size_t bytes, StepNote& place) override {
-    place = {1, static_cast<std::uint32_t>(bytes), reinterpret_cast<std::uintptr_t>(out)};
+  bool offer(std::byte* out, std::size_t, bool throughKernel, BufferPlace& place) override {
+    EXPECT_TRUE(throughKernel);
+    place = {BufferPlace::kAddress, reinterpret_cast<std::uintptr_t>(out)};
     return true;
   }
-  bool write(const StepNote& place, const std::byte* data, std::size_t) override {
+  std::byte* at(const BufferPlace& place, std::size_t bytes) override {
+    if (!direct_) return nullptr;
+    whileWritten();
+    written += bytes;
+    return reinterpret_cast<std::byte*>(place.address);
+  }
+  bool write(std::uint64_t address, const std::byte* data, std::size_t bytes) override {
     whileWritten();
     if (refuses) return false;
-    std::memcpy(reinterpret_cast<std::byte*>(place.address), data, place.bytes);
-    written += place.bytes;
+    std::memcpy(reinterpret_cast<std::byte*>(address), data, bytes);
+    written += bytes;
     return true;
   }
   std::function<void()> whileWritten = [] {};
@@ -561,13 +568,12 @@ TEST(Queue, WhatWasReadWhileTheWriterWithdrewIsNotTaken) {
 
 // A message that the writer shares, in one piece, and what it becomes.
 struct SharedMessage {
-  SharedMessage(SendEnd& sender, std::size_t bytes, std::uint64_t seed)
+  SharedMessage(SendEnd& sender, std::size_t bytes, std::uint64_t seed, bool helps = true)
       : data(pattern(bytes, seed)), out(bytes) {
-    EXPECT_EQ(sender.sendPiece(Protocol::kSimple, data.data(), bytes, bytes), bytes);
+    EXPECT_EQ(sender.sendPiece(Protocol::kSimple, data.data(), bytes, bytes, helps), bytes);
   }
-  std::size_t take(RecvEnd& receiver, bool offers = true) {
-    const std::size_t bytes =
-        receiver.takePiece(Protocol::kSimple, out.data() + taken, out.size() - taken, nullptr, offers);
+  std::size_t take(RecvEnd& receiver) {
+    const std::size_t bytes = receiver.takePiece(Protocol::kSimple, out.data() + taken, out.size() - taken);
     taken += bytes;
     return bytes;
   }
@@ -576,10 +582,13 @@ struct SharedMessage {
   std::size_t taken = 0;
 };
 
-TEST(Queue, AWriterThatWaitsCopiesAPartOfALongMessage) {
+class BothEnds : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Mapped, BothEnds, ::testing::Bool());
+
+TEST_P(BothEnds, CopyALongMessageThatTheWriterHelpsWith) {
   for (const std::size_t bytes : {std::size_t{128} << 10, std::size_t{300001}, std::size_t{5000000}}) {
     OwnedQueue owned(1 << 20);
-    SameMemory memory(false);
+    SameMemory memory(GetParam());
     SendEnd sender(1, owned.queue, &memory);
     RecvEnd receiver(0, owned.queue, &memory);
     for (std::uint64_t round = 0; round < 3; ++round) {
@@ -604,23 +613,35 @@ TEST(Queue, AWriterThatWaitsCopiesAPartOfALongMessage) {
   }
 }
 
-TEST(Queue, TheReaderCopiesAllThatItDoesNotOffer) {
+TEST(Queue, TheReaderCopiesAloneWhatIsShortOrWhatTheWriterDoesNotHelpWith) {
   OwnedQueue owned(1 << 20);
   SameMemory memory(false);
   SendEnd sender(1, owned.queue, &memory);
   RecvEnd receiver(0, owned.queue, &memory);
   constexpr std::size_t kLittle = (128 << 10) - 1, kMuch = 1 << 20;
-  for (const auto& [bytes, offers] : {std::pair{kLittle, true}, std::pair{kMuch, false}}) {
-    SharedMessage message(sender, bytes, 1);
-    EXPECT_EQ(message.take(receiver, offers), bytes);
+  for (const auto& [bytes, helps] : {std::pair{kLittle, true}, std::pair{kMuch, false}}) {
+    SharedMessage message(sender, bytes, 1, helps);
+    EXPECT_EQ(message.take(receiver), bytes);
     EXPECT_EQ(sender.help(), 0u);
     EXPECT_EQ(message.out, message.data);
   }
 }
 
-TEST(Queue, BothEndsCopyLongMessagesAtTheSameTime) {
+// Two threads copy what an end copies.
+class TwoThreads final : public CopySharing {
+ public:
+  std::size_t threads() const override { return 2; }
+  void share(std::size_t bytes, const std::function<void(std::size_t, std::size_t)>& copy) const override {
+    std::thread second([&] { copy(bytes / 3, bytes); });
+    copy(0, bytes / 3);
+    second.join();
+  }
+};
+
+TEST_P(BothEnds, CopyAtTheSameTime) {
   OwnedQueue owned(1 << 20);
-  SameMemory memory(false);
+  SameMemory memory(GetParam());
+  const TwoThreads two;
   constexpr std::uint64_t kMessages = 40;
   const auto bytesOf = [](std::uint64_t i) { return std::size_t{100000} + i * i * 1009; };
   std::thread writer([&] {
@@ -628,7 +649,7 @@ TEST(Queue, BothEndsCopyLongMessagesAtTheSameTime) {
     for (std::uint64_t i = 0; i < kMessages; ++i) {
       const SharedMessage message(sender, bytesOf(i), i);
       for (testing::Patience patience; !sender.drained();)
-        if (sender.help() == 0) patience.pause();
+        if (sender.help(i % 2 == 0 ? nullptr : &two) == 0) patience.pause();
     }
   });
   RecvEnd receiver(0, owned.queue, &memory);
@@ -636,8 +657,8 @@ TEST(Queue, BothEndsCopyLongMessagesAtTheSameTime) {
     std::vector<std::byte> out(bytesOf(i));
     std::size_t taken = 0;
     for (testing::Patience patience; taken < out.size();) {
-      const std::size_t bytes =
-          receiver.takePiece(Protocol::kSimple, out.data() + taken, out.size() - taken, nullptr, true);
+      const std::size_t bytes = receiver.takePiece(Protocol::kSimple, out.data() + taken, out.size() - taken,
+                                                   i % 3 == 0 ? &two : nullptr);
       taken += bytes;
       if (bytes == 0) patience.pause();
     }
@@ -652,12 +673,13 @@ TEST(Queue, AWriterWhoseCopyIsRefusedLeavesAllToTheReader) {
   SameMemory memory(false);
   SendEnd sender(1, owned.queue, &memory);
   RecvEnd receiver(0, owned.queue, &memory);
-  memory.refuses = true;
   constexpr std::size_t kBytes = 1 << 20;
-  for (const bool first : {true, false}) {
+  for (const bool refuses : {true, false}) {  // a message whose output can be written comes later
+    memory.refuses = refuses;
     SharedMessage message(sender, kBytes, 1);
-    EXPECT_EQ(message.take(receiver), first ? kBytes / 2 : kBytes);
-    EXPECT_EQ(sender.help() > 0, first);
+    EXPECT_EQ(message.take(receiver), kBytes / 2);
+    EXPECT_GT(sender.help(), 0u);
+    EXPECT_EQ(memory.written > 0, !refuses);
     while (message.taken < kBytes) ASSERT_GT(message.take(receiver), 0u);
     EXPECT_EQ(message.out, message.data);
     EXPECT_TRUE(sender.drained());
@@ -690,6 +712,37 @@ TEST(Queue, AReaderThatWithdrawsIsWrittenToNoMoreAndKnowsWhoStillWrites) {
     EXPECT_EQ(next.take(receiver), kBytes);
     EXPECT_EQ(sender.help(), 0u);
   }
+}
+
+TEST(Queue, AWriterThatCannotGoOnLeavesTheReadersMemory) {
+  OwnedQueue owned(1 << 20);
+  SameMemory memory(false);
+  SendEnd sender(1, owned.queue, &memory);
+  RecvEnd receiver(0, owned.queue, &memory);
+  SharedMessage message(sender, 1 << 20, 1);
+  EXPECT_GT(message.take(receiver), 0u);
+  memory.whileWritten = [] { throw Error(ResultCode::kRemoteError, "its process has ended"); };
+  EXPECT_THROW(sender.help(), Error);
+  EXPECT_FALSE(receiver.beingWritten());
+}
+
+// Pieces of a message that are shared one after the other; each is as long as one may be, but for the last.
+TEST_P(BothEnds, CopyEachOfSeveralPieces) {
+  OwnedQueue owned(1 << 20);
+  SameMemory memory(GetParam());
+  SendEnd sender(1, owned.queue, &memory);
+  RecvEnd receiver(0, owned.queue, &memory);
+  SharedMessage first(sender, 1 << 20, 1), second(sender, 2 << 20, 2);
+  for (SharedMessage* message : {&first, &second}) {
+    memory.written = 0;
+    EXPECT_GT(message->take(receiver), 0u);
+    EXPECT_FALSE(sender.drained());
+    EXPECT_GT(sender.help(), 0u);
+    while (message->taken < message->out.size()) ASSERT_GT(message->take(receiver), 0u);
+    EXPECT_EQ(message->out, message->data);
+    EXPECT_GT(memory.written, 0u);
+  }
+  EXPECT_TRUE(sender.drained());
 }
 
 // Two ends in any order take each byte once.

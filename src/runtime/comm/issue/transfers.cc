@@ -121,10 +121,10 @@ void Transfers::cutAnew(std::span<const CommOperation> operations) {
     else
       (operation.function == Function::kSend ? sendsToSelf_ : receivesFromSelf_).push_back(&operation);
   }
-  const auto sends = [](const TransferPart& part) { return part.path.sends; };
-  const bool oneWay =
-      std::all_of(parts_.begin(), parts_.end(), sends) || std::none_of(parts_.begin(), parts_.end(), sends);
-  for (TransferPart& part : parts_) part.path.work.oneWay = oneWay;
+  // A rank that also receives has no time to spare.
+  const bool onlySends =
+      std::all_of(parts_.begin(), parts_.end(), [](const TransferPart& part) { return part.path.sends; });
+  for (TransferPart& part : parts_) part.path.work.helps = onlySends;
   pairWithSelf(operations);
   keys_.clear();
   for (const TransferPart& part : parts_) keys_.push_back(part.key);

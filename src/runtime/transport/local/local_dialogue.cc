@@ -112,7 +112,7 @@ void LocalDialogue::takeMemory(const LocalOffer& offer, FileDescriptor fd) {
   hasMemory_ = true;
 }
 
-// Tells the peer that its memory has arrived, and whether this rank can read all memory of its process.
+// Tells the peer that its memory has arrived, and whether this rank can read and write all memory of its process.
 void LocalDialogue::acknowledge(const LocalOffer& offer) {
   if (terms_.probes) reads_ = readsProbe(offer);
   channel_.send(PeerMessage::kConfirm, bodyOf(LocalReach{reads_ ? 1u : 0u}));
@@ -123,7 +123,9 @@ bool LocalDialogue::readsProbe(const LocalOffer& offer) const {
   // Another process may have got the process id meanwhile: compare the bytes.
   return terms_.peerPid > 0 &&
          readProcess(terms_.peerPid, offer.probeAddress, reinterpret_cast<std::byte*>(read), sizeof read) &&
-         std::memcmp(read, offer.probe, sizeof read) == 0;
+         std::memcmp(read, offer.probe, sizeof read) == 0 &&
+         writeProcess(terms_.peerPid, offer.probeAddress, reinterpret_cast<const std::byte*>(read),
+                      sizeof read);
 }
 
 }  // namespace xylem::transport

@@ -2,7 +2,7 @@
 // The dialogue of two ranks of a host over a channel of their session, by which they set their queues up.
 // Each rank makes the memory of the queues it receives on and hands it over (kOffer). If a rank may read the
 // memory of the peer's process, each tests whether it can: it reads random bytes (the probe) whose address
-// and value the peer has sent, and says whether it could (kConfirm).
+// and value the peer has sent, writes the same bytes there, and says whether it could (kConfirm).
 //
 //   LocalDialogue dialogue(channel, terms);
 //   while (!dialogue.advance()) ...

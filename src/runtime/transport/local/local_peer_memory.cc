@@ -2,7 +2,6 @@
 
 #include <cerrno>
 
-#include "core/copying.h"
 #include "core/error.h"
 #include "core/shareable_memory.h"
 #include "runtime/transport/local/huge_pages.h"
@@ -75,40 +74,32 @@ std::byte* LocalPeerMemory::at(const BufferPlace& place, std::size_t bytes) {
 
 void LocalPeerMemory::read(const StepNote& note, std::byte* out) {
   if (readProcess(reach_.process, note.address, out, note.bytes)) return;
-  const int error = errno;
-  // A peer that gave up before its process ended has said why.
-  if (const PeerNews news = session_.news(); news.state == PeerState::kAborted)
-    throw Error(ResultCode::kRemoteError, "{}", news.text);
-  throwUnreachable("read", note.bytes, error);
+  throwUnreachable("read", note.bytes, errno);
 }
 
-bool LocalPeerMemory::offer(std::byte* out, std::size_t bytes, StepNote& place) {
-  place = {StepNote::kAddress, static_cast<std::uint32_t>(bytes), reinterpret_cast<std::uintptr_t>(out)};
+bool LocalPeerMemory::offer(std::byte* out, std::size_t bytes, bool throughKernel, BufferPlace& place) {
+  place = {BufferPlace::kAddress, reinterpret_cast<std::uintptr_t>(out)};
   if (reach_.sameProcess) return true;
   if (const auto mapped = ShareableMemory::find(out, bytes); mapped && session_.sendRegion(mapped->region)) {
-    place.region = kFirstRegion + mapped->region;
-    place.address = mapped->offset;
+    place = {BufferPlace::kFirstRegion + mapped->region, mapped->offset};
     return true;
   }
-  if (!reach_.peerReads) return false;
+  if (!throughKernel || !reach_.peerReads) return false;
   peerWillUse(out, bytes);
   return true;
 }
 
-bool LocalPeerMemory::write(const StepNote& place, const std::byte* data, std::size_t whole) {
-  std::byte* mapped = nullptr;
-  if (place.region != StepNote::kAddress)
-    mapped = session_.place(place.region - kFirstRegion, place.address, place.bytes);
-  else if (reach_.sameProcess)
-    mapped = reinterpret_cast<std::byte*>(place.address);
-  else
-    return reach_.reads && writeProcess(reach_.process, place.address, data, place.bytes);
-  if (mapped == nullptr) return false;
-  copyPart(mapped, data, place.bytes, whole, reach_.choices.streamMessage);
-  return true;
+bool LocalPeerMemory::write(std::uint64_t address, const std::byte* data, std::size_t bytes) {
+  if (!reach_.reads) return false;
+  if (writeProcess(reach_.process, address, data, bytes)) return true;
+  if (errno != ESRCH) return false;
+  throwUnreachable("write", bytes, errno);
 }
 
 void LocalPeerMemory::throwUnreachable(const char* what, std::size_t bytes, int error) const {
+  // A peer that gave up before its process ended has said why.
+  if (const PeerNews news = session_.news(); news.state == PeerState::kAborted)
+    throw Error(ResultCode::kRemoteError, "{}", news.text);
   // EFAULT: memory that the kernel does not hand out, as that of a device. EPERM: the process has changed its user, or what it allows.
   throw Error(ResultCode::kRemoteError, "cannot {} {} bytes of the memory of rank {}: {}", what, bytes,
               session_.peer(),

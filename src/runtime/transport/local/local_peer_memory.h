@@ -1,7 +1,7 @@
 #pragma once
-// How ranks of one host read each other's memory. In one process an address is enough. Between processes a
-// rank maps the peer's ShareableMemory; other memory is copied through the queue, or read through the kernel
-// (process_vm_readv) where that is faster (CopyChoices) and permitted.
+// How ranks of one host use each other's memory. In one process an address is enough. Between processes a
+// rank maps the peer's ShareableMemory; other memory is copied through the queue, or read and written through the kernel
+// (process_vm_readv, process_vm_writev) where that is faster (CopyChoices) and permitted.
 //
 //   LocalPeerMemory memory(session, {.sameProcess = false, .peerReads = true, .process = pid});
 //   SendEnd end(peer, queue, &memory);
@@ -24,7 +24,7 @@ class LocalPeerMemory : public PeerMemory {
  public:
   struct Reach {
     bool sameProcess = false;
-    bool peerReads = false;  // the peer can read our memory through the kernel
+    bool peerReads = false;  // the peer can read and write our memory through the kernel
     pid_t process = -1;      // the peer's process, to read its memory
     CopyChoices choices{};   // those of all ranks of the host
     bool reads = false;      // we can read the peer's likewise
@@ -50,8 +50,8 @@ class LocalPeerMemory : public PeerMemory {
   }
   const std::byte* reach(const StepNote& note) override;
   void read(const StepNote& note, std::byte* out) override;
-  bool offer(std::byte* out, std::size_t bytes, StepNote& place) override;
-  bool write(const StepNote& place, const std::byte* data, std::size_t whole) override;
+  bool offer(std::byte* out, std::size_t bytes, bool throughKernel, BufferPlace& place) override;
+  bool write(std::uint64_t address, const std::byte* data, std::size_t bytes) override;
   std::byte* at(const BufferPlace& place, std::size_t bytes) override;
   std::size_t streamsFrom() const override { return reach_.choices.streamMessage; }
   bool peerReads() const override { return reach_.sameProcess || reach_.peerReads; }

@@ -59,7 +59,8 @@ class LocalConnection : public Connection {
   pid_t otherPid() const;
 
   void makeEnds();
-  bool peerIsInside() const noexcept;
+  bool peerReads() const noexcept;
+  bool peerMayWrite() const noexcept;
   bool peerStandsStill() noexcept;
 
   const ConnectionRequest request_;
@@ -156,18 +157,21 @@ void LocalConnection::withdraw() noexcept {
   if (request_.mailbox) reinterpret_cast<Mailbox*>(request_.mailbox->data())->withdraw();
 }
 
-bool LocalConnection::peerIsInside() const noexcept {
+bool LocalConnection::peerReads() const noexcept {
+  return std::any_of(senders_.begin(), senders_.end(), [](const auto& end) { return end->beingRead(); });
+}
+bool LocalConnection::peerMayWrite() const noexcept {
   if (mailbox_ != nullptr && mailbox_->visits()) return true;
-  return std::any_of(senders_.begin(), senders_.end(), [](const auto& end) { return end->beingRead(); }) ||
-         std::any_of(receivers_.begin(), receivers_.end(),
+  return std::any_of(receivers_.begin(), receivers_.end(),
                      [](const auto& end) { return end->beingWritten(); });
 }
 
-// Returns whether the peer's process has ended or has been stopped.
+// Returns whether the peer's process has ended, or has been stopped where it only reads: one that goes on later must not write then.
 bool LocalConnection::peerStandsStill() noexcept {
   try {
     const PeerState state = channel_.news().state;
-    return state == PeerState::kLost || state == PeerState::kClosed || processIsStopped(otherPid());
+    return state == PeerState::kLost || state == PeerState::kClosed ||
+           (!peerMayWrite() && processIsStopped(otherPid()));
   } catch (const std::exception&) {
     return false;  // its last message is invalid
   }
@@ -175,7 +179,7 @@ bool LocalConnection::peerStandsStill() noexcept {
 
 void LocalConnection::awaitRelease(const Deadline& deadline) noexcept {
   if (!ready()) return;
-  for (int checks = 0; peerIsInside(); ++checks) {
+  for (int checks = 0; peerReads() || peerMayWrite(); ++checks) {
     if (checks < kYieldingChecks) {
       std::this_thread::yield();
       continue;

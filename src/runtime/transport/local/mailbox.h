@@ -23,6 +23,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/transport/buffer_place.h"
+
 namespace xylem::transport {
 
 // A root may run this many operations ahead. Once per half of them it loads how far the others are, which is the transfer of a line.
@@ -70,16 +72,6 @@ constexpr std::size_t areasOf(StagingKind staging) {
   }
   return kMailboxSlots;
 }
-
-// Where a buffer of another rank is.
-struct BufferPlace {
-  static constexpr std::uint32_t kAddress = 0;  // `address` is valid in the owner's process only
-  static constexpr std::uint32_t kFirstRegion = 1;
-
-  // kAddress, or kFirstRegion + the number of a region of the owner's ShareableMemory.
-  std::uint32_t region;
-  std::uint64_t address;  // or the offset in the region
-};
 
 // The call of a rank, as it tells the others.
 struct PostedCall {

@@ -1,11 +1,14 @@
 #pragma once
 // Access to payload that stays in the memory of the peer of a queue. The writer notes where the payload is;
-// the reader turns the note into an address, or copies the payload. One object serves both directions of a
+// the reader turns the note into an address, or copies the payload. In the other direction the reader offers its output, and the writer
+// turns that into an address, or writes a part of the payload there. One object serves both directions of a
 // connection. LocalPeerMemory implements it for ranks of one host, NetPeerMemory for senders over a network.
 //
 //   StepNote note;
 //   if (memory->locate(data, bytes, memory->reads(bytes), note)) ...                      // the writer
 //   if (const std::byte* data = memory->reach(note)) ...; else memory->read(note, out);   // the reader
+//   if (memory->offer(out, bytes, true, place)) ...                                       // the reader
+//   if (std::byte* out = memory->at(place, bytes)) ...; else memory->write(...);          // the writer
 
 #include <chrono>
 #include <cstddef>
@@ -45,10 +48,13 @@ class PeerMemory {
   // The address of a note of the peer in this address space; null if only read() can fetch the payload.
   // Throws if the note is invalid.
   virtual const std::byte* reach(const StepNote& note) = 0;
-  // Notes where the peer may write a part of what it sends. Returns false if it cannot write there.
-  virtual bool offer(std::byte*, std::size_t, StepNote&) { return false; }
-  // Copies `data`, which is part of a message of `whole` bytes, to where the peer has offered. Returns false if the kernel does not let it.
-  virtual bool write(const StepNote&, const std::byte* /*data*/, std::size_t /*whole*/) { return false; }
+  // Notes where the peer may write a part of what it sends; through the kernel only if `throughKernel`. Returns false if it cannot.
+  virtual bool offer(std::byte*, std::size_t, bool /*throughKernel*/, BufferPlace&) { return false; }
+  // Writes `data` to an address of the peer's process, through the kernel. Returns false if the kernel does not let it, as for memory of a
+  // device. Throws Error (ncclRemoteError) if the peer is gone.
+  virtual bool write(std::uint64_t /*address*/, const std::byte* /*data*/, std::size_t /*bytes*/) {
+    return false;
+  }
   // The address of a buffer of the peer in this address space, to be read and written; null if it cannot be
   // mapped. Throws if the place is invalid.
   virtual std::byte* at(const BufferPlace&, std::size_t) { return nullptr; }

@@ -1,5 +1,5 @@
 #pragma once
-// Reads the memory of another process through the kernel, and finds out what others can read of this one.
+// Reads and writes the memory of another process through the kernel, and finds out what others can read of this one.
 //
 //   admitReaders();                                              // once, in the process that is read
 //   if (!readProcess(process, address, out, bytes)) return errno;
@@ -11,7 +11,7 @@
 
 namespace xylem::transport {
 
-// Permits the other ranks of the host to read this process's memory. The Yama security module lets only a
+// Permits the other ranks of the host to read and write this process's memory. The Yama security module lets only a
 // process's ancestors do so; this names the launcher as tracer, so that all descendants of the launcher may
 // read. Does nothing where that is not needed.
 void admitReaders() noexcept;

@@ -34,6 +34,7 @@
 #include <cstdint>
 
 #include "core/kinds.h"
+#include "runtime/transport/buffer_place.h"
 
 namespace xylem::transport {
 
@@ -81,19 +82,21 @@ struct QueueControl {
   StepNote notes[kQueueSteps];                             // beside `tail`, so that one transfer brings both
   // 1 once the writer has given up: the reader must not begin to read the memory that notes refer to.
   std::atomic<std::uint32_t> withdrawn;
-  // Of payloads that both ends copy: 1 while the writer writes into the reader's output; how many units it has written, of all payloads
-  // (CopyClaims); and 1 once the kernel has refused that.
+  // Of payloads that both ends copy (CopyClaims): 1 if the writer has time for that; 1 while it writes into the reader's output; how many
+  // units of all payloads it has written, or could not write; and 1 if it could not write some of this one, which the reader sets back.
+  std::atomic<std::uint32_t> helps;
   std::atomic<std::uint32_t> writing;
-  std::atomic<std::uint32_t> refused;
   std::atomic<std::uint64_t> written;
+  std::atomic<std::uint32_t> refused;
   // Written by the reader:
   alignas(kCounterBytes) std::atomic<std::uint64_t> head;  // steps finished
   // The sizes of messages that are to be read through the kernel, and more (PeerMemory::received). Beside `head`, which the writer loads
   // anyway.
   std::atomic<std::uint32_t> told;
-  // Which parts of a long payload each end copies, and where it goes; written before it is offered there.
+  // Where the payload of this step goes, if the reader offers that in `claims`.
+  BufferPlace output;
+  // By both: which parts of a long payload each end copies (CopyClaims).
   std::atomic<std::uint64_t> claims;
-  StepNote output;
   // 1 while the reader reads the writer's memory. In a line of its own, as only a writer that gives up loads
   // it.
   alignas(kCounterBytes) std::atomic<std::uint32_t> reading;

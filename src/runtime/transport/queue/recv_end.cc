@@ -104,7 +104,7 @@ void RecvEnd::received(std::size_t whole, std::optional<std::chrono::nanoseconds
 }
 
 std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t left,
-                               const CopySharing* sharing, bool offers) {
+                               const CopySharing* sharing) {
   // Where this rank can read the writer's memory, the piece that the note describes decides; elsewhere the
   // message comes in steps of the size that both sides know.
   const bool reaches = protocol == Protocol::kSimple && memory_ != nullptr && pump_ == nullptr;
@@ -125,7 +125,7 @@ std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t le
     throwMismatch(whole, expected);
   const std::size_t most = (lastRegion_ == StepNote::kAddress ? kMaxReadBytes : kMaxCopyBytes) *
                            (sharing == nullptr ? 1 : sharing->threads());
-  if (taken_ == claimed_) claim(whole, out, most, offers);
+  if (taken_ == claimed_) claim(whole, out, most);
   if (isOffered_ && taken_ == claimed_) {
     if (!writerIsDone()) return 0;
     if (queue_.control->refused.load(std::memory_order_relaxed) == 0) {
@@ -146,7 +146,7 @@ std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t le
 }
 
 // Claims the next part of a payload of `whole` bytes. All of it, if the writer cannot copy any.
-void RecvEnd::claim(std::size_t whole, std::byte* out, std::size_t most, bool offers) {
+void RecvEnd::claim(std::size_t whole, std::byte* out, std::size_t most) {
   QueueControl& control = *queue_.control;
   CopyClaims claims(control.claims);
   if (isOffered_) {
@@ -154,8 +154,8 @@ void RecvEnd::claim(std::size_t whole, std::byte* out, std::size_t most, bool of
     return;
   }
   claimed_ = whole;
-  if (!offers || whole < kLeastForBoth || control.refused.load(std::memory_order_relaxed) != 0) return;
-  if (!memory_->offer(out, whole, control.output)) return;
+  if (whole < kLeastForBoth || control.helps.load(std::memory_order_relaxed) == 0) return;
+  if (!memory_->offer(out, whole, lastRegion_ == StepNote::kAddress, control.output)) return;
   const auto first = claims.offer(step_, whole, most);
   if (!first) return;
   claimed_ = first->bytes;
@@ -172,6 +172,8 @@ bool RecvEnd::writerIsDone() const {
 void RecvEnd::endPiece(Protocol protocol) {
   if (std::exchange(isOffered_, false)) {
     written_ = queue_.control->written.load(std::memory_order_relaxed);
+    if (queue_.control->refused.load(std::memory_order_relaxed) != 0)
+      queue_.control->refused.store(0, std::memory_order_relaxed);
     CopyClaims(queue_.control->claims).end();
   }
   taken_ = claimed_ = 0;

@@ -91,9 +91,10 @@ class RecvEnd {
   // Copies the next bytes of a message, which SendEnd::sendPiece sends and of which `left` bytes are left,
   // to `out`. Returns their number; 0 if none have arrived. Copies at most 1 MiB per call and thread, or 4 MiB
   // where the note has an address, so that the calling thread gets to its other work. `sharing`: of what is copied out of the
-  // writer's memory; may be null. `offers`: the writer may put a part of that into `out` itself (SendEnd::help).
+  // writer's memory; may be null. If the writer helps, it may put a part of a long piece into `out`, even before the calls reach that: the
+  // caller leaves `out` alone until all is there. The last call then returns the bytes of that part, too, and 0 until it is there.
   std::size_t takePiece(Protocol protocol, std::byte* out, std::size_t left,
-                        const CopySharing* sharing = nullptr, bool offers = false);
+                        const CopySharing* sharing = nullptr);
   // Whether received() wants to hear of the next message, of this size, and how long it takes from being asked for until the end.
   PeerMemory::Hears hearsOf(Protocol protocol, std::size_t whole) const {
     if (protocol != Protocol::kSimple || memory_ == nullptr) return PeerMemory::Hears::kNothing;
@@ -108,7 +109,7 @@ class RecvEnd {
 
  private:
   static constexpr std::size_t kMaxCopyBytes = std::size_t{1} << 20;
-  // From here on the writer copies a part, if it waits for this end.
+  // From here on the writer copies a part, if it has time for that.
   static constexpr std::size_t kLeastForBoth = std::size_t{128} << 10;
   // One call of the kernel for 4 MiB takes a tenth less time than four.
   static constexpr std::size_t kMaxReadBytes = std::size_t{4} << 20;
@@ -155,7 +156,7 @@ class RecvEnd {
   // `whole` bytes). Null or false if the writer has given up.
   const std::byte* fetch(const StepNote& note);
   bool copy(const StepNote& note, std::byte* out, std::size_t whole, const CopySharing* sharing = nullptr);
-  void claim(std::size_t whole, std::byte* out, std::size_t most, bool offers);
+  void claim(std::size_t whole, std::byte* out, std::size_t most);
   bool writerIsDone() const;
   void endPiece(Protocol protocol);
   // Must be called before reading the writer's memory. Returns false if the writer has given up; its

@@ -7,6 +7,22 @@
 #include "runtime/transport/queue/copy_claims.h"
 
 namespace xylem::transport {
+namespace {
+
+class Writing {
+ public:
+  explicit Writing(std::atomic<std::uint32_t>& writing) : writing_(writing) {
+    writing_.store(1, std::memory_order_seq_cst);
+  }
+  ~Writing() { writing_.store(0, std::memory_order_release); }
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& writing_;
+};
+
+}  // namespace
 
 SendEnd::SendEnd(int peer, const QueueMemory& queue, PeerMemory* memory, Pump* pump)
     : step_(queue.control->head.load(std::memory_order_acquire)),
@@ -74,8 +90,8 @@ bool SendEnd::shareSimple(const std::byte* data, std::size_t bytes) {
   return true;
 }
 
-std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::size_t left,
-                               std::size_t whole) {
+std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::size_t left, std::size_t whole,
+                               bool helps) {
   if (!hasSpace()) return 0;
   const std::size_t step = std::min(left, stepBytes(protocol));
   if (protocol != Protocol::kSimple) {
@@ -95,6 +111,7 @@ std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::si
     StepNote note;
     note.bytes = static_cast<std::uint32_t>(bytes);
     if (memory_->locate(data, bytes, messageIsRead_, note)) {
+      queue_.control->helps.store(helps ? 1 : 0, std::memory_order_relaxed);
       publishShared(note, data);
       return bytes;
     }
@@ -108,32 +125,34 @@ std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::si
   return step;
 }
 
+// Only the parts of a payload that are claimed while `writing` is set are written: a reader that gives up closes its claims and waits until
+// `writing` is 0.
 std::size_t SendEnd::help(const CopySharing* sharing) {
   QueueControl& control = *queue_.control;
-  if (seenHead_ >= sharedUpTo_ || control.refused.load(std::memory_order_relaxed) != 0) return 0;
   CopyClaims claims(control.claims);
-  const std::uint64_t step = sharedUpTo_ - 1;
+  const std::uint64_t step = seenHead_;
+  if (step >= sharedUpTo_ || !claims.isOffered(step)) return 0;
+  const std::span<const std::byte> payload = shared_[step % kQueueSteps];
   const std::size_t threads = sharing == nullptr ? 1 : sharing->threads();
-  if (!claims.isOffered(step)) return 0;
-  control.writing.store(1, std::memory_order_seq_cst);
-  const CopyClaims::Part part = claims.takeBack(step, shared_.size(), threads * kMaxHelpBytes);
-  if (part.bytes > 0) {
-    const StepNote output = control.output;
-    const auto write = [&](std::size_t begin, std::size_t end) {
-      StepNote place = output;
-      place.address += part.begin + begin;
-      place.bytes = static_cast<std::uint32_t>(end - begin);
-      if (!memory_->write(place, shared_.data() + part.begin + begin, shared_.size()))
-        control.refused.store(1, std::memory_order_relaxed);
-    };
-    if (sharing == nullptr)
-      write(0, part.bytes);
-    else
-      sharing->share(part.bytes, std::ref(write));
-    control.written.store(control.written.load(std::memory_order_relaxed) + CopyClaims::unitsOf(part.bytes),
-                          std::memory_order_release);
-  }
-  control.writing.store(0, std::memory_order_release);
+  const Writing writing(control.writing);
+  const CopyClaims::Part part = claims.takeBack(step, payload.size(), threads * kMaxHelpBytes);
+  if (part.bytes == 0) return 0;
+  BufferPlace place = control.output;
+  place.address += part.begin;
+  const std::byte* const data = payload.data() + part.begin;
+  std::byte* const mapped = memory_->at(place, part.bytes);
+  const auto write = [&](std::size_t begin, std::size_t end) {
+    if (mapped != nullptr)
+      copyPart(mapped + begin, data + begin, end - begin, payload.size(), memory_->streamsFrom());
+    else if (!memory_->write(place.address + begin, data + begin, end - begin))
+      control.refused.store(1, std::memory_order_relaxed);
+  };
+  if (sharing == nullptr)
+    write(0, part.bytes);
+  else
+    sharing->share(part.bytes, std::ref(write));
+  const std::uint64_t before = control.written.load(std::memory_order_relaxed);
+  control.written.store(before + CopyClaims::unitsOf(part.bytes), std::memory_order_release);
   return part.bytes;
 }
 

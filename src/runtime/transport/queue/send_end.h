@@ -10,6 +10,7 @@
 //   }
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <span>
 
@@ -66,9 +67,11 @@ class SendEnd {
   // Sends the next piece of a message of `whole` bytes that has `left` bytes left, starting at `data`: up to 1 GiB by a note
   // if the peer can read `data` in place, otherwise one step. Returns the bytes of the piece; 0 if the queue
   // is full. The data must not change until drained(). The peer receives with RecvEnd::takePiece.
-  std::size_t sendPiece(Protocol protocol, const std::byte* data, std::size_t left, std::size_t whole);
-  // If the peer has offered its output for what sendPiece() has shared last, copies a part of that there, with the threads of `sharing` if it
-  // is not null. Returns the bytes of that part; 0 if there is none to copy.
+  // `helps`: the caller calls help() while it waits.
+  std::size_t sendPiece(Protocol protocol, const std::byte* data, std::size_t left, std::size_t whole,
+                        bool helps = false);
+  // If the peer has offered its output for a piece that sendPiece() has shared, copies a part of that there, with the threads of `sharing` if
+  // it is not null. Returns the bytes of that part; 0 if there is none to copy. After drained().
   std::size_t help(const CopySharing* sharing = nullptr);
   // Returns whether the peer has finished reading everything that was shared; true if nothing was.
   bool drained() { return seenHead_ >= sharedUpTo_ || findDrained(); }
@@ -92,7 +95,7 @@ class SendEnd {
 
  private:
   static constexpr std::size_t kFetchedBytes = 512;
-  static constexpr std::size_t kMaxHelpBytes = std::size_t{2} << 20;
+  static constexpr std::size_t kMaxHelpBytes = std::size_t{1} << 20;
   static constexpr std::size_t kLeastMoved = std::size_t{2} << 10;
   bool inSlots(Protocol protocol) const { return protocol == Protocol::kSimple || pump_ != nullptr; }
   std::byte* slot() const { return queue_.simple + step_ % kQueueSteps * queue_.slotBytes; }
@@ -144,18 +147,18 @@ class SendEnd {
   // Whether the pieces of messages that go by Simple are shared, if they are long enough.
   bool sharesPieces() const { return memory_ != nullptr && pump_ == nullptr; }
   void publishShared(const StepNote& note, const std::byte* data) {
+    shared_[step_ % kQueueSteps] = {data, note.bytes};
     publish(note);
     sharedUpTo_ = step_;
-    shared_ = {data, note.bytes};
   }
   bool shareSimple(const std::byte* data, std::size_t bytes);
 
-  std::uint64_t step_;                 // the next step
-  std::uint64_t limit_;                // steps below it have a free slot, by the last refresh()
-  std::uint64_t clearAt_;              // the LL words of its slot must be cleared before this step
-  std::uint64_t seenHead_;             // the reader's counter, by the last refresh()
-  std::uint64_t sharedUpTo_ = 0;       // 1 + the last step that was shared
-  std::span<const std::byte> shared_;  // its payload
+  std::uint64_t step_;            // the next step
+  std::uint64_t limit_;           // steps below it have a free slot, by the last refresh()
+  std::uint64_t clearAt_;         // the LL words of its slot must be cleared before this step
+  std::uint64_t seenHead_;        // the reader's counter, by the last refresh()
+  std::uint64_t sharedUpTo_ = 0;  // 1 + the last step that was shared
+  std::array<std::span<const std::byte>, kQueueSteps> shared_;  // their payloads, by slot
   std::uint64_t label_ = 0;
   QueueMemory queue_;
   std::size_t llSlotBytes_;
