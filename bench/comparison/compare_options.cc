@@ -63,7 +63,7 @@ std::vector<Shape> shapesOf(const std::vector<std::string>& words) {
 }
 
 std::vector<Operation> operationsOf(const std::vector<std::string>& words) {
-  if (words.empty()) return {kAllOperations.begin(), kAllOperations.end()};
+  if (words.empty()) return {kUsualOperations.begin(), kUsualOperations.end()};
   std::vector<Operation> operations;
   std::string names;
   for (const Operation operation : kAllOperations) names += fmt::format("{} ", name(operation));
@@ -116,7 +116,9 @@ CompareOptions parseOptions(int argc, char** argv) {
       ->delimiter(',')
       ->type_name("SHAPE");
   app.add_option("--operations", operations,
-                 "some of all_reduce all_gather reduce_scatter broadcast reduce alltoall sendrecv")
+                 "some of all_reduce all_gather reduce_scatter broadcast reduce alltoall sendrecv, the "
+                 "default, and send, one\n"
+                 "way from each even rank to the next")
       ->delimiter(',')
       ->type_name("NAME");
   app.add_option("--sizes", sizes, "of the longer buffer: 8,4K,1M, or 8:256M, the default (--quick: 8,4K,1M)")

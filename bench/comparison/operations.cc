@@ -31,6 +31,8 @@ const char* name(Operation operation) {
       return "alltoall";
     case Operation::kSendReceive:
       return "sendrecv";
+    case Operation::kSend:
+      return "send";
   }
   return "?";
 }
@@ -58,6 +60,11 @@ std::optional<std::uint64_t> ownPlace(const Case& c, int rank) {
   return std::nullopt;
 }
 
+int partnerOf(const Case& c, int rank) {
+  const int partner = rank % 2 == 0 ? rank + 1 : rank - 1;
+  return partner < c.ranks ? partner : -1;
+}
+
 std::vector<Piece> piecesOf(const Case& c, int rank) {
   const std::uint64_t count = c.count();
   const auto share = [&](int r) { return static_cast<std::uint64_t>(r) * count; };
@@ -75,6 +82,9 @@ std::vector<Piece> piecesOf(const Case& c, int rank) {
       return pieces;
     case Operation::kSendReceive:
       return {{0, 0, count, (rank + c.ranks - 1) % c.ranks}};
+    case Operation::kSend:
+      if (rank % 2 == 1) pieces.push_back({0, 0, count, partnerOf(c, rank)});
+      return pieces;
     case Operation::kAllGather:
       for (int peer = 0; peer < c.ranks; ++peer) pieces.push_back({share(peer), 0, count, peer});
       return pieces;

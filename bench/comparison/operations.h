@@ -24,12 +24,17 @@ enum class Operation : std::uint32_t {
   kReduce,
   kAllToAll,
   kSendReceive,  // to the next rank and from the one before
+  kSend,         // one way: rank 0 to 1, 2 to 3, and so on
 };
-constexpr std::array<Operation, 7> kAllOperations = {
+// Those that are compared if nothing else is asked.
+constexpr std::array<Operation, 7> kUsualOperations = {
     Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter, Operation::kBroadcast,
     Operation::kReduce,    Operation::kAllToAll,  Operation::kSendReceive};
+constexpr std::array<Operation, 8> kAllOperations = {
+    Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter, Operation::kBroadcast,
+    Operation::kReduce,    Operation::kAllToAll,  Operation::kSendReceive,   Operation::kSend};
 
-// The names of `xylem perf`.
+// Those of `xylem perf`, and `send`.
 const char* name(Operation operation);
 std::optional<Operation> operationNamed(std::string_view text);
 
@@ -51,7 +56,7 @@ struct Case {
 std::uint64_t wholeBytes(Operation operation, int ranks, std::uint64_t bytes);
 
 // The element of a rank's output where its input begins in place, as NCCL and MPI have it alike; nothing if this rank's is out of place all
-// the same: in ReduceScatter, whose results MPI puts elsewhere, all-to-all, and send and receive, as Reduce on all but the root. A root of
+// the same: in ReduceScatter, whose results MPI puts elsewhere, all-to-all, and messages, as Reduce on all but the root. A root of
 // Broadcast keeps its input anyway.
 std::optional<std::uint64_t> ownPlace(const Case& c, int rank);
 
@@ -60,6 +65,9 @@ struct Piece {
   std::uint64_t to = 0, from = 0, count = 0;  // in elements
   int source = 0;
 };
+
+// The rank that this one sends to, of kSend, or that it receives from; -1: none.
+int partnerOf(const Case& c, int rank);
 
 // The pieces of this rank's output. A root of Broadcast has none: it keeps its input.
 std::vector<Piece> piecesOf(const Case& c, int rank);

@@ -63,6 +63,14 @@ class MpiEngine : public Engine {
         MPI_Sendrecv(in, count, MPI_FLOAT, (rank_ + 1) % ranks_, 0, out, count, MPI_FLOAT,
                      (rank_ + ranks_ - 1) % ranks_, 0, all, MPI_STATUS_IGNORE);
         return;
+      case Operation::kSend:
+        if (const int partner = partnerOf(c, rank_); partner < 0)
+          return;
+        else if (rank_ % 2 == 0)
+          MPI_Send(in, count, MPI_FLOAT, partner, 0, all);
+        else
+          MPI_Recv(out, count, MPI_FLOAT, partner, 0, all, MPI_STATUS_IGNORE);
+        return;
     }
   }
 

@@ -121,6 +121,13 @@ class XylemEngine : public Engine {
         require(ncclRecv(out, count, ncclFloat, (rank_ + c.ranks - 1) % c.ranks, comm_, stream_), comm_,
                 "ncclRecv");
         return require(ncclGroupEnd(), comm_, "ncclGroupEnd");
+      case Operation::kSend:
+        if (const int partner = partnerOf(c, rank_); partner < 0)
+          return;
+        else if (rank_ % 2 == 0)
+          return require(ncclSend(in, count, ncclFloat, partner, comm_, stream_), comm_, "ncclSend");
+        else
+          return require(ncclRecv(out, count, ncclFloat, partner, comm_, stream_), comm_, "ncclRecv");
     }
   }
 

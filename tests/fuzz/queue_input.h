@@ -12,6 +12,7 @@
 #include <new>
 #include <vector>
 
+#include "core/shareable_memory.h"
 #include "fuzz/session_input.h"
 #include "runtime/transport/local/local_peer_memory.h"
 #include "runtime/transport/queue/recv_end.h"
@@ -65,10 +66,20 @@ class FuzzedQueue {
   const std::unique_ptr<std::byte, Free> memory_;
 };
 
+// Memory for messages that the peer can map, so that both ends may copy them; it outlives the ends.
+constexpr std::size_t kLongMessage = 200000;
+inline std::byte* longMessage() {
+  static auto* const memory = static_cast<std::byte*>(ShareableMemory::allocate(kLongMessage));
+  return memory;
+}
+
 inline void receiveOne(transport::RecvEnd& end, Protocol protocol, std::size_t bytes, int how) {
   std::vector<std::byte> out(bytes);
   if (how == 2) {
-    if (bytes > 0) end.takePiece(protocol, out.data(), bytes);
+    if (bytes % 4 == 1)
+      end.takePiece(protocol, longMessage(), kLongMessage);
+    else if (bytes > 0)
+      end.takePiece(protocol, out.data(), bytes);
   } else if (how == 1) {
     const std::byte* data = end.peek(protocol, bytes);
     if (data == nullptr) return;
@@ -81,7 +92,9 @@ inline void receiveOne(transport::RecvEnd& end, Protocol protocol, std::size_t b
 
 inline void sendOne(transport::SendEnd& end, Protocol protocol, std::size_t bytes, bool reserve) {
   const std::vector<std::byte> data(bytes, std::byte{9});
-  if (!reserve) {
+  if (!reserve && bytes % 4 == 1) {
+    end.sendPiece(protocol, longMessage(), kLongMessage, kLongMessage, true);
+  } else if (!reserve) {
     end.share(protocol, data.data(), bytes);
   } else if (std::byte* slot = end.reserve(protocol)) {
     if (bytes > 0) std::memcpy(slot, data.data(), bytes);

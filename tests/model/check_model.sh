@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks a model, of queues (queue.pml), mailboxes (mailbox.pml) or sessions (session.pml), with spin: once as it
+# Checks a model, of queues (queue.pml, claims.pml), mailboxes (mailbox.pml) or sessions (session.pml), with spin: once as it
 # is, or with one mistake.
 #
 #   check_model.sh queue holds [-DNAME=VALUE ...]                   succeeds if nothing can go wrong
