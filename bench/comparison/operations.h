@@ -26,7 +26,7 @@ enum class Operation : std::uint32_t {
   kSendReceive,  // to the next rank and from the one before
   kSend,         // one way: rank 0 to 1, 2 to 3, and so on
 };
-// Those that are compared if nothing else is asked.
+// The operations that are compared if nothing else is asked.
 constexpr std::array<Operation, 7> kUsualOperations = {
     Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter, Operation::kBroadcast,
     Operation::kReduce,    Operation::kAllToAll,  Operation::kSendReceive};
@@ -34,7 +34,7 @@ constexpr std::array<Operation, 8> kAllOperations = {
     Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter, Operation::kBroadcast,
     Operation::kReduce,    Operation::kAllToAll,  Operation::kSendReceive,   Operation::kSend};
 
-// Those of `xylem perf`, and `send`.
+// The names of `xylem perf`, and `send`.
 const char* name(Operation operation);
 std::optional<Operation> operationNamed(std::string_view text);
 

@@ -47,7 +47,7 @@ class ReadExchange {
   bool startNextStage();
 
  private:
-  // What this rank copies: bytes of one buffer to another.
+  // A copy that this rank makes, in bytes, from one buffer to another.
   struct Part {
     enum Kind {
       kInput,   // out of the other rank's input into this one's output

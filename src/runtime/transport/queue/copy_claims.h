@@ -1,5 +1,5 @@
 #pragma once
-// Which parts of a long payload each end of a queue copies. The reader copies from the front, out of the writer's memory. The writer, which
+// Divides the copying of a long payload between the two ends of a queue. The reader copies from the front, out of the writer's memory. The writer, which
 // would only wait meanwhile, copies from the back, into the reader's output. Each claims its next part in one word that both change
 // (QueueControl::claims), so that one that is late, or does not come at all, gets less or nothing.
 //

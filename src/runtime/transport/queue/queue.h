@@ -82,21 +82,18 @@ struct QueueControl {
   StepNote notes[kQueueSteps];                             // beside `tail`, so that one transfer brings both
   // 1 once the writer has given up: the reader must not begin to read the memory that notes refer to.
   std::atomic<std::uint32_t> withdrawn;
-  // Of payloads that both ends copy (CopyClaims): 1 if the writer has time for that; 1 while it writes into the reader's output; how many
-  // units of all payloads it has written, or could not write; and 1 if it could not write some of this one, which the reader sets back.
-  std::atomic<std::uint32_t> helps;
-  std::atomic<std::uint32_t> writing;
-  std::atomic<std::uint64_t> written;
-  std::atomic<std::uint32_t> refused;
+  // For payloads that both ends copy (copy_claims.h):
+  std::atomic<std::uint32_t> helps;    // 1: the writer has time to copy a part
+  std::atomic<std::uint32_t> writing;  // 1 while it writes into the reader's output
+  std::atomic<std::uint64_t> written;  // units of all payloads that it has written, or could not write
+  std::atomic<std::uint32_t> refused;  // 1: it could not write some of this payload; the reader sets it back
   // Written by the reader:
   alignas(kCounterBytes) std::atomic<std::uint64_t> head;  // steps finished
   // The sizes of messages that are to be read through the kernel, and more (PeerMemory::received). Beside `head`, which the writer loads
   // anyway.
   std::atomic<std::uint32_t> told;
-  // Where the payload of this step goes, if the reader offers that in `claims`.
-  BufferPlace output;
-  // By both: which parts of a long payload each end copies (CopyClaims).
-  std::atomic<std::uint64_t> claims;
+  BufferPlace output;  // where the payload of this step goes, if the reader offers that in `claims`
+  std::atomic<std::uint64_t> claims;  // written by both: what each end copies of a payload (copy_claims.h)
   // 1 while the reader reads the writer's memory. In a line of its own, as only a writer that gives up loads
   // it.
   alignas(kCounterBytes) std::atomic<std::uint32_t> reading;
