@@ -10,6 +10,7 @@
 //     end.release(protocol);
 //   }
 
+#include <algorithm>
 #include <cassert>
 #include <chrono>
 #include <optional>
@@ -67,7 +68,12 @@ class RecvEnd {
   bool take(Protocol protocol, std::byte* out, std::size_t bytes, Handover handover = Handover::kFarCache) {
     assert(bytes <= stepBytes(protocol));
     if (!inSlots(protocol)) {
-      if (!unpack(protocol, out, bytes)) return false;
+      if (!unpack(protocol, out, bytes)) {
+        hasWaited_ = true;
+        return false;
+      }
+      if (protocol == Protocol::kLl && !hasWaited_) fetchLaterLlSlot(bytes);
+      hasWaited_ = false;
     } else {
       if (!hasStep() && (pump_ == nullptr || !pumpStep(out, bytes))) return false;
       const StepNote note = noteOf(bytes);
@@ -108,6 +114,7 @@ class RecvEnd {
   bool beingWritten() const noexcept { return queue_.control->writing.load(std::memory_order_seq_cst) != 0; }
 
  private:
+  static constexpr std::size_t kFetchedBytes = 512;
   static constexpr std::size_t kMaxCopyBytes = std::size_t{1} << 20;
   // From here on the writer copies a part, if it has time for that.
   static constexpr std::size_t kLeastForBoth = std::size_t{128} << 10;
@@ -152,6 +159,13 @@ class RecvEnd {
     unpacked_ = unpackLl128(lines, ll128Flag(step_), out, bytes, unpacked_);
     return unpacked_ == ll128Lines(bytes);
   }
+  // A step that was there at the first look: the writer is ahead. So the lines of the step after the next are probably there, too, and come
+  // meanwhile. Not those of the next one: the writer may be about to write them, and fetches them for that (SendEnd).
+  void fetchLaterLlSlot(std::size_t bytes) const {
+    const std::byte* const slot = queue_.ll + (step_ + 2) % kQueueSteps * llSlotBytes_;
+    const std::size_t used = std::min(llWords(bytes) * kLlWordBytes, kFetchedBytes);
+    for (std::size_t at = 0; at < used; at += kCacheLine) prefetchToRead(slot + at);
+  }
   // For a step that the writer shared: its payload in place, and a copy of `note.bytes` of it (of a piece of
   // `whole` bytes). Null or false if the writer has given up.
   const std::byte* fetch(const StepNote& note);
@@ -189,6 +203,7 @@ class RecvEnd {
   PeerMemory* memory_;
   Pump* pump_;
   bool reading_ = false;
+  bool hasWaited_ = false;  // for the next step of LL words or LL128 lines
   Staging staging_;
 };
 
