@@ -169,8 +169,8 @@ class DirectExchange {
   int teller_ = 0;       // the rank whose TwoWays hears of `work_`, and that tells the others, if it adapts
   bool counts_ = false;  // this rank's TwoWays hears of `work_`
   bool times_ = false;   // and of its time
-  bool tellsNothing_ =
-      false;  // and that time tells nothing: staging memory was new, or some rank has put memory into huge pages
+  // And that time tells nothing: staging memory was new, or some rank has put memory into huge pages.
+  bool tellsNothing_ = false;
   bool unmappable_ = false;          // some buffer was, in the last operation for which that mattered
   bool unreadable_ = false;          // likewise: the kernel lets no other process read it
   bool closed_ = false;              // some rank can never read another one's process

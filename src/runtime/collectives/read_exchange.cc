@@ -185,8 +185,7 @@ void ReadExchange::write(Meeting& meeting, int rank, std::size_t at, std::size_t
   if (memory.write(place.address, data, bytes)) return;
   throw Error(ResultCode::kRemoteError,
               "the kernel does not let this rank write {} bytes into the memory of rank {}; with "
-              "XYLEM_CMA_BYTES=0 data "
-              "goes through shared memory instead",
+              "XYLEM_CMA_BYTES=0 data goes through shared memory instead",
               bytes, rank);
 }
 
