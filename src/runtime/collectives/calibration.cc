@@ -21,7 +21,7 @@
 #include "runtime/collectives/direct_exchange.h"
 #include "runtime/collectives/transfer.h"
 #include "runtime/transport/local/peer_memory.h"
-#include "runtime/transport/local/read_process.h"
+#include "runtime/transport/local/process_memory.h"
 #include "runtime/transport/local/readable_memory.h"
 #include "runtime/transport/local/shared_memory.h"
 

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "runtime/sockets/secret.h"
 #include "runtime/transport/local/mailbox.h"
-#include "runtime/transport/local/read_process.h"
+#include "runtime/transport/local/process_memory.h"
 
 namespace xylem::transport {
 

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/shareable_memory.h"
 #include "runtime/transport/local/huge_pages.h"
-#include "runtime/transport/local/read_process.h"
+#include "runtime/transport/local/process_memory.h"
 
 namespace xylem::transport {
 namespace {

@@ -59,7 +59,7 @@ class LocalConnection : public Connection {
   pid_t otherPid() const;
 
   void makeEnds();
-  bool peerReads() const noexcept;
+  bool peerIsReading() const noexcept;
   bool peerMayWrite() const noexcept;
   bool peerStandsStill() noexcept;
 
@@ -157,7 +157,7 @@ void LocalConnection::withdraw() noexcept {
   if (request_.mailbox) reinterpret_cast<Mailbox*>(request_.mailbox->data())->withdraw();
 }
 
-bool LocalConnection::peerReads() const noexcept {
+bool LocalConnection::peerIsReading() const noexcept {
   return std::any_of(senders_.begin(), senders_.end(), [](const auto& end) { return end->beingRead(); });
 }
 bool LocalConnection::peerMayWrite() const noexcept {
@@ -179,7 +179,7 @@ bool LocalConnection::peerStandsStill() noexcept {
 
 void LocalConnection::awaitRelease(const Deadline& deadline) noexcept {
   if (!ready()) return;
-  for (int checks = 0; peerReads() || peerMayWrite(); ++checks) {
+  for (int checks = 0; peerIsReading() || peerMayWrite(); ++checks) {
     if (checks < kYieldingChecks) {
       std::this_thread::yield();
       continue;

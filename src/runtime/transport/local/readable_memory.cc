@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/transport/local/read_process.h"
+#include "runtime/transport/local/process_memory.h"
 
 namespace xylem::transport {
 namespace {

@@ -51,6 +51,10 @@ constexpr std::uint64_t llCleared(std::uint64_t step) {
 constexpr std::size_t llWords(std::size_t bytes) {
   return bytes == 0 ? 1 : (bytes + kLlPayloadBytes - 1) / kLlPayloadBytes;
 }
+// How many bytes of a step's words the ends of a queue fetch ahead.
+constexpr std::size_t fetchedLlBytes(std::size_t bytes) {
+  return std::min(llWords(bytes) * kLlWordBytes, std::size_t{512});
+}
 
 inline std::atomic_ref<std::uint64_t> llWord(const std::byte* slot, std::size_t index) {
   // std::atomic_ref of a const type needs C++26.

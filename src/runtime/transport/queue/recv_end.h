@@ -95,7 +95,7 @@ class RecvEnd {
   }
 
   // Copies the next bytes of a message, which SendEnd::sendPiece sends and of which `left` bytes are left,
-  // to `out`. Returns their number; 0 if none have arrived. Copies at most 1 MiB per call and thread, or 4 MiB
+  // to `out`. Returns their number; 0 if there is nothing to copy yet. Copies at most 1 MiB per call and thread, or 4 MiB
   // where the note has an address, so that the calling thread gets to its other work. `sharing`: of what is copied out of the
   // writer's memory; may be null. If the writer helps, it may put a part of a long piece into `out`, even before the calls reach that: the
   // caller leaves `out` alone until all is there. The last call then returns the bytes of that part, too, and 0 until it is there.
@@ -114,7 +114,6 @@ class RecvEnd {
   bool beingWritten() const noexcept { return queue_.control->writing.load(std::memory_order_seq_cst) != 0; }
 
  private:
-  static constexpr std::size_t kFetchedBytes = 512;
   static constexpr std::size_t kMaxCopyBytes = std::size_t{1} << 20;
   // From here on the writer copies a part, if it has time for that.
   static constexpr std::size_t kLeastForBoth = std::size_t{128} << 10;
@@ -143,6 +142,7 @@ class RecvEnd {
   }
   [[noreturn]] void throwMismatch(std::size_t sent, std::size_t expected) const;
   [[noreturn]] void throwOutside(const StepNote& note) const;
+  const std::byte* llSlot(std::uint64_t step) const { return queue_.ll + step % kQueueSteps * llSlotBytes_; }
   // Copies the words or lines of the next step that have arrived to `out`. Returns whether the step is
   // complete.
   bool unpack(Protocol protocol, std::byte* out, std::size_t bytes) {
@@ -151,8 +151,7 @@ class RecvEnd {
       unpacked_ = 0;
     }
     if (protocol == Protocol::kLl) {
-      const std::byte* words = queue_.ll + step_ % kQueueSteps * llSlotBytes_;
-      unpacked_ = unpackLl(words, llFlag(step_), out, bytes, unpacked_);
+      unpacked_ = unpackLl(llSlot(step_), llFlag(step_), out, bytes, unpacked_);
       return unpacked_ == llWords(bytes);
     }
     const std::byte* lines = queue_.ll128 + step_ % kQueueSteps * ll128SlotBytes_;
@@ -162,14 +161,14 @@ class RecvEnd {
   // A step that was there at the first look: the writer is ahead. So the lines of the step after the next are probably there, too, and come
   // meanwhile. Not those of the next one: the writer may be about to write them, and fetches them for that (SendEnd).
   void fetchLaterLlSlot(std::size_t bytes) const {
-    const std::byte* const slot = queue_.ll + (step_ + 2) % kQueueSteps * llSlotBytes_;
-    const std::size_t used = std::min(llWords(bytes) * kLlWordBytes, kFetchedBytes);
-    for (std::size_t at = 0; at < used; at += kCacheLine) prefetchToRead(slot + at);
+    for (std::size_t at = 0; at < fetchedLlBytes(bytes); at += kCacheLine)
+      prefetchToRead(llSlot(step_ + 2) + at);
   }
   // For a step that the writer shared: its payload in place, and a copy of `note.bytes` of it (of a piece of
   // `whole` bytes). Null or false if the writer has given up.
   const std::byte* fetch(const StepNote& note);
   bool copy(const StepNote& note, std::byte* out, std::size_t whole, const CopySharing* sharing = nullptr);
+  // For pieces that the writer may help with: the next part for this end, whether the writer has copied its own, and the end of the piece.
   void claim(std::size_t whole, std::byte* out, std::size_t most);
   bool writerIsDone() const;
   void endPiece(Protocol protocol);

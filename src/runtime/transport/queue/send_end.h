@@ -94,7 +94,6 @@ class SendEnd {
   static constexpr std::size_t kMinSharedBytes = 3 << 9;
 
  private:
-  static constexpr std::size_t kFetchedBytes = 512;
   static constexpr std::size_t kMaxHelpBytes = std::size_t{1} << 20;
   static constexpr std::size_t kLeastMoved = std::size_t{2} << 10;
   bool inSlots(Protocol protocol) const { return protocol == Protocol::kSimple || pump_ != nullptr; }
@@ -129,11 +128,11 @@ class SendEnd {
     if (pump_ != nullptr) pump_->pump();
   }
   std::byte* llSlot(std::uint64_t step) const { return queue_.ll + step % kQueueSteps * llSlotBytes_; }
-  // The reader has read what was in the slot of the next step. So the lines for a step like this one, or the first of them, are fetched
+  // The reader has read what was in the slot of the next step. So the lines for a step like this one are fetched
   // before they are written.
   void fetchNextLlSlot(std::size_t bytes) const {
-    const std::size_t used = std::min(llWords(bytes) * kLlWordBytes, kFetchedBytes);
-    for (std::size_t at = 0; at < used; at += kCacheLine) prefetchToWrite(llSlot(step_ + 1) + at);
+    for (std::size_t at = 0; at < fetchedLlBytes(bytes); at += kCacheLine)
+      prefetchToWrite(llSlot(step_ + 1) + at);
   }
   void pack(Protocol protocol, const std::byte* data, std::size_t bytes) {
     if (protocol == Protocol::kLl) {

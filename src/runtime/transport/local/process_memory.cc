@@ -1,4 +1,4 @@
-#include "runtime/transport/local/read_process.h"
+#include "runtime/transport/local/process_memory.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
