@@ -19,17 +19,25 @@ namespace {
 constexpr std::size_t kByVectors = std::size_t{2} << 10;
 
 #if defined(__SSE2__)
+const bool kHasAvx = __builtin_cpu_supports("avx") != 0;
+
 // Writes whole lines: the processor's write buffers gather each of them before it goes to memory.
-void streamLines(std::byte* out, const std::byte* in, std::size_t lines) {
-  for (; lines != 0; --lines, out += kCacheLine, in += kCacheLine) {
-    const auto* from = reinterpret_cast<const __m128i*>(in);
-    auto* to = reinterpret_cast<__m128i*>(out);
-    const __m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1);
-    const __m128i c = _mm_loadu_si128(from + 2), d = _mm_loadu_si128(from + 3);
-    _mm_stream_si128(to, a);
-    _mm_stream_si128(to + 1, b);
-    _mm_stream_si128(to + 2, c);
-    _mm_stream_si128(to + 3, d);
+[[gnu::target("avx")]] void streamLines(std::byte* out, std::byte* copy, const std::byte* in,
+                                        std::size_t bytes, const ReadNext& next) {
+  for (std::size_t at = 0; at < bytes; at += kCacheLine) {
+    if (at < next.bytes) {
+      prefetchToRead(next.first + at);
+      prefetchToRead(next.second + at);
+    }
+    const auto* from = reinterpret_cast<const __m256i*>(in + at);
+    const __m256i a = _mm256_loadu_si256(from), b = _mm256_loadu_si256(from + 1);
+    auto* to = reinterpret_cast<__m256i*>(out + at);
+    _mm256_stream_si256(to, a);
+    _mm256_stream_si256(to + 1, b);
+    if (copy == nullptr) continue;
+    to = reinterpret_cast<__m256i*>(copy + at);
+    _mm256_stream_si256(to, a);
+    _mm256_stream_si256(to + 1, b);
   }
 }
 #endif
@@ -73,8 +81,7 @@ constexpr std::size_t kVectorBlock = 2 * kCacheLine;
 void copyByVectors(std::byte* out, const std::byte* in, std::size_t bytes) {
   std::size_t done = 0;
 #if defined(__SSE2__)
-  static const bool hasAvx = __builtin_cpu_supports("avx") != 0;
-  if (hasAvx) done = copyBlocks(out, in, bytes);
+  if (kHasAvx) done = copyBlocks(out, in, bytes);
 #endif
   copyBytes(out + done, in + done, bytes - done);
 }
@@ -107,18 +114,31 @@ void copyMuchFromCore(std::byte* out, const std::byte* in, std::size_t bytes, Ha
     copyBytes(out + at, in + at, std::min(kByVectors, bytes - at));
 }
 
-void streamBytes(std::byte* out, const std::byte* in, std::size_t bytes) {
+void streamBytes(std::byte* out, std::byte* copy, const std::byte* in, std::size_t bytes,
+                 const ReadNext& next) {
 #if defined(__SSE2__)
-  // The bytes before the first whole line and behind the last one are copied as usual.
-  const std::size_t before = std::min(bytes, -reinterpret_cast<std::uintptr_t>(out) % kCacheLine);
-  copyBytes(out, in, before);
-  const std::size_t lines = (bytes - before) / kCacheLine;
-  streamLines(out + before, in + before, lines);
-  const std::size_t done = before + lines * kCacheLine;
-  copyBytes(out + done, in + done, bytes - done);
-#else
-  copyBytes(out, in, bytes);
+  const auto offset = [](const std::byte* place) {
+    return reinterpret_cast<std::uintptr_t>(place) % kCacheLine;
+  };
+  const bool alike = copy == nullptr || offset(copy) == offset(out);
+  if (kHasAvx && alike) {
+    // The bytes before the first whole line and behind the last one are copied as usual.
+    const std::size_t before = std::min(bytes, -offset(out) % kCacheLine);
+    const std::size_t lines = (bytes - before) / kCacheLine * kCacheLine, done = before + lines;
+    for (std::byte* const place : {out, copy}) {
+      if (place == nullptr) continue;
+      copyBytes(place, in, before);
+      copyBytes(place + done, in + done, bytes - done);
+    }
+    return streamLines(out + before, copy == nullptr ? nullptr : copy + before, in + before, lines, next);
+  }
+  if (kHasAvx) {
+    streamBytes(out, nullptr, in, bytes, next);
+    return streamBytes(copy, nullptr, in, bytes);
+  }
 #endif
+  copyBytes(out, in, bytes);
+  if (copy != nullptr) copyBytes(copy, in, bytes);
 }
 
 void endStreaming() {
@@ -128,7 +148,7 @@ void endStreaming() {
 }
 
 void copyBytesStreaming(std::byte* out, const std::byte* in, std::size_t bytes) {
-  streamBytes(out, in, bytes);
+  streamBytes(out, nullptr, in, bytes);
   endStreaming();
 }
 

@@ -77,8 +77,15 @@ inline void copyPart(std::byte* out, const std::byte* in, std::size_t bytes, std
   whole < streamsFrom ? copyBytes(out, in, bytes) : copyBytesStreaming(out, in, bytes);
 }
 
-// copyBytesStreaming in pieces: the data is ordered like other stores once endStreaming() has returned.
-void streamBytes(std::byte* out, const std::byte* in, std::size_t bytes);
+// Memory that the caller reads next: fetched while it writes, so that the memory has both to do all the time.
+struct ReadNext {
+  const std::byte* first = nullptr;
+  const std::byte* second = nullptr;
+  std::size_t bytes = 0;  // of each
+};
+// Copies to one place, or to two if `copy` is not null, past the caches. Ordered like other stores once endStreaming() has returned.
+void streamBytes(std::byte* out, std::byte* copy, const std::byte* in, std::size_t bytes,
+                 const ReadNext& next = {});
 void endStreaming();
 
 }  // namespace xylem

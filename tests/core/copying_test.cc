@@ -53,6 +53,25 @@ TEST_P(Copies, AreExactWhenLarge) {
 
 TEST_P(Copies, OfNothingTouchNothing) { GetParam().copy(nullptr, nullptr, 0); }
 
+// Outputs that begin at the same byte of a line, and others.
+TEST(StreamBytes, WritesTwoOutputsAndFetchesWhatComesNext) {
+  constexpr std::byte kBeside{0x5a};
+  const std::vector<std::byte> in = pattern(1024);
+  for (std::size_t bytes = 0; bytes <= 600; bytes += 37)
+    for (std::size_t first = 0; first < 64; first += 7)
+      for (const std::size_t second : {first, first + 64, first + 3}) {
+        std::vector<std::byte> out(bytes + 256, kBeside), copy = out;
+        streamBytes(out.data() + first, copy.data() + second, in.data() + 1, bytes,
+                    {in.data(), in.data() + 7, bytes / 2});
+        endStreaming();
+        std::vector<std::byte> expected(out.size(), kBeside), expectedCopy = expected;
+        std::copy_n(in.data() + 1, bytes, expected.data() + first);
+        std::copy_n(in.data() + 1, bytes, expectedCopy.data() + second);
+        ASSERT_EQ(out, expected) << bytes << " bytes to " << first;
+        ASSERT_EQ(copy, expectedCopy) << bytes << " bytes to " << second;
+      }
+}
+
 template <Handover kHandover>
 void toCore(std::byte* out, const std::byte* in, std::size_t bytes) {
   copyToCore(out, in, bytes, kHandover);

@@ -42,6 +42,9 @@ bool allCanRead(const Meeting& meeting) {
   return true;
 }
 
+// The rank that decides for all whether results are written past the caches.
+constexpr int kDecidesStreaming = 0;
+
 }  // namespace
 
 DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers,
@@ -56,8 +59,9 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
       now_(std::move(now)),
       admitsReaders_(allCanRead(meeting_)),
       staged_(choices.piece, choices.mostInAreas()),
-      mapped_(choices.streamExchange, shared_),
-      reading_(shared_) {
+      mapped_(shared_),
+      reading_(shared_),
+      streamed_(choices_, meeting_.rank() == kDecidesStreaming, now_) {
   others_.assign(static_cast<std::size_t>(meeting_.ranks()), Other(choices_.far != 0));
   asked_ = (rank + 1) % meeting_.ranks();
   chooseHandovers();
@@ -127,6 +131,7 @@ void DirectExchange::start(const DirectWork& work) {
   stagedIsPrepared_ = false;
   alwaysStaged_ =
       isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_, choices_);
+  chooseStreaming();
   suitsRead_ = ReadExchange::suits(work.function, meeting_.ranks());
   beats_ = blockBytes(work) >= kLeastHandedOver;
   mayAdapt_ =
@@ -141,6 +146,7 @@ void DirectExchange::start(const DirectWork& work) {
 void DirectExchange::startAgain(const std::byte* input, std::byte* output) {
   work_.input = input;
   work_.output = output;
+  chooseStreaming();
   begin(chooseWay());
 }
 
@@ -223,7 +229,10 @@ FirstLook* DirectExchange::firstLook() {
 DirectExchange::Outcome DirectExchange::step() {
   const Outcome outcome = advance();
   if (outcome != Outcome::kDone || way_ == Way::kBatched) return outcome;
-  if (counts_ && way_ != Way::kMapped) noteTime();
+  if (way_ == Way::kMapped)
+    noteStreaming();
+  else if (counts_)
+    noteTime();
   if (beats_) noteDistance();
   return outcome;
 }
@@ -244,6 +253,15 @@ void DirectExchange::noteTime() {
             ? fmt::format("{} {} rank {}", name(work_.function), sends ? "from" : "to", work_.root)
             : name(work_.function),
         *change);
+}
+
+void DirectExchange::chooseStreaming() {
+  work_.streaming = !alwaysStaged_ && streamed_.choose(work_, meeting_.rank(), meeting_.ranks());
+}
+
+void DirectExchange::noteStreaming() {
+  const auto change = streamed_.end();
+  if (change && tell_) tell_(fmt::format("results of {} in buffers", name(work_.function)), *change);
 }
 
 // Asks one rank after the other how far it is. No two ranks ask the same one in the same operation: the second one might have its line from the
@@ -323,8 +341,13 @@ DirectExchange::Outcome DirectExchange::advance() {
 
 // Finds the buffers that all ranks have posted. False if the data has to be staged, which all ranks see alike.
 bool DirectExchange::findBuffers() {
-  unmappable_ = !mapped_.start(work_, meeting_, reach_);
-  if (!unmappable_) return true;
+  DirectWork work = work_;
+  work.streaming = (meeting_.of(kDecidesStreaming).call.flags & transport::PostedCall::kStreams) != 0;
+  unmappable_ = !mapped_.start(work, meeting_, reach_);
+  if (!unmappable_) {
+    if (mapped_.streams() == work.streaming) streamed_.begin();
+    return true;
+  }
   closed_ = !allPosted(transport::PostedCall::kAdmitsReaders);
   if (closed_) return false;
   if (saysReadable()) unreadable_ = !allPosted(transport::PostedCall::kReadable);
@@ -383,6 +406,7 @@ bool DirectExchange::post() {
   std::uint8_t flags = call_.flags;
   if (!staged) {
     MappedExchange::post(work_, reach_, meeting_.rank(), meeting_.ranks(), descriptor);
+    if (work_.streaming) flags |= transport::PostedCall::kStreams;
     if (admitsReaders_) flags |= transport::PostedCall::kAdmitsReaders;
     if (saysReadable() && areReadable()) flags |= transport::PostedCall::kReadable;
     if (mayRead_ && way_ == Way::kMapped && makeHuge()) flags |= transport::PostedCall::kTellsNothing;

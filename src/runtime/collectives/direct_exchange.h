@@ -38,6 +38,7 @@
 #include "runtime/collectives/read_exchange.h"
 #include "runtime/collectives/shared_work.h"
 #include "runtime/collectives/staged_exchange.h"
+#include "runtime/collectives/streamed_results.h"
 #include "runtime/transport/choices/copy_choices.h"
 #include "runtime/transport/choices/core_distance.h"
 #include "runtime/transport/choices/touched_memory.h"
@@ -121,6 +122,8 @@ class DirectExchange {
   bool allSee() const { return way_ != Way::kStaged || !isRooted(work_.function); }
   bool mayHaveTwoWays();
   void noteTime();
+  void chooseStreaming();
+  void noteStreaming();
   // Whether ranks post if their buffers can be read, which takes a trial the first time.
   bool saysReadable() const { return mayRead_ || unreadable_; }
   bool areReadable();
@@ -182,6 +185,7 @@ class DirectExchange {
   StagedExchange staged_;
   MappedExchange mapped_;
   ReadExchange reading_;
+  StreamedResults streamed_;
   BatchedExchange batched_;
 };
 

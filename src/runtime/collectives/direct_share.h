@@ -25,6 +25,7 @@ struct DirectWork {
   bool scaled = false;  // a pre-multiplied sum
   int root = 0;
   Reduction reduction;
+  bool streaming = false;  // results are written past the caches, which cannot hold them
 };
 
 inline std::size_t blockBytes(const DirectWork& work) { return work.count * work.reduction.elementBytes; }
@@ -41,13 +42,27 @@ inline bool needsOutput(const DirectWork& work, int rank) {
   return work.function != Function::kReduce || rank == work.root;
 }
 
-// Copies `bytes` from offset `at` of this rank's own block on, from its input to its output, if nothing is reduced.
+// Where this rank's own block begins in its buffers.
+inline const std::byte* ownInput(const DirectWork& work, int rank) {
+  return work.input + (sendsBlocks(work.function) ? static_cast<std::size_t>(rank) * blockBytes(work) : 0);
+}
+inline std::byte* ownOutput(const DirectWork& work, int rank) {
+  return work.output +
+         (receivesBlocks(work.function) ? static_cast<std::size_t>(rank) * blockBytes(work) : 0);
+}
+// Whether this rank has data to copy from its input to its output.
+inline bool keepsOwn(const DirectWork& work, int rank) {
+  return !reduces(work.function) && needsInput(work, rank) && ownOutput(work, rank) != ownInput(work, rank);
+}
+// Copies `bytes` of it, from offset `at` of its own block on.
 inline void keepOwn(const DirectWork& work, int rank, std::size_t at, std::size_t bytes) {
-  if (reduces(work.function) || !needsInput(work, rank)) return;
-  const std::size_t block = static_cast<std::size_t>(rank) * blockBytes(work);
-  const std::byte* const input = work.input + at + (sendsBlocks(work.function) ? block : 0);
-  std::byte* const output = work.output + at + (receivesBlocks(work.function) ? block : 0);
-  if (output != input) copyBytes(output, input, bytes);
+  (work.streaming ? copyBytesStreaming : copyBytes)(ownOutput(work, rank) + at, ownInput(work, rank) + at,
+                                                    bytes);
+}
+// Whether what this rank reduces into its output is written past the caches. A line of an input was just read and is in the cache: to write it
+// past the cache takes it out first, which costs up to six times as much.
+inline bool streamsResults(const DirectWork& work, int rank) {
+  return work.streaming && ownOutput(work, rank) != ownInput(work, rank);
 }
 
 // The call as a rank posts it, without what its buffers are like.

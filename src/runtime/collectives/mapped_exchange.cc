@@ -54,7 +54,6 @@ bool MappedExchange::start(const DirectWork& work, Meeting& meeting, const Buffe
   // its own: it reduces its block of all inputs, or copies its input into its block of all outputs.
   begin_ = 0;
   end_ = work.count;
-  const auto ranks = static_cast<std::size_t>(meeting.ranks());
   const std::size_t mine = static_cast<std::size_t>(rank_) * blockBytes(work);
   if (work.function == Function::kReduceScatter) {
     for (const std::byte*& input : inputs_) input += mine;
@@ -65,8 +64,8 @@ bool MappedExchange::start(const DirectWork& work, Meeting& meeting, const Buffe
     begin_ = share.begin;
     end_ = share.end;
   }
-  const std::size_t bytes = (inputBytes(work, ranks) + outputBytes(work, ranks)) * ranks;
-  streaming_ = bytes > streamsFrom_ && !(reduces(work.function) && writesWhatItReads(inputs_, outputs_));
+  if (!reduces(work.function)) findCopies();
+  streaming_ = work.streaming && !(reduces(work.function) && writesWhatItReads(inputs_, outputs_));
   return true;
 }
 
@@ -118,19 +117,36 @@ void MappedExchange::reduce(std::size_t at, std::size_t n) {
   shared_.combine(work_.reduction, {sources_, factors_}, out_, n, streaming_);
 }
 
-// Copies the bytes from `begin` to `end` of the block. Starts with the next rank's output, so that not all ranks write to the same
-// one at once.
-void MappedExchange::copy(std::size_t begin, std::size_t end) const {
+// Starts with the next rank's output, so that not all ranks write to the same one at once. An output that is the input has its data.
+void MappedExchange::findCopies() {
   const std::size_t step = work_.function == Function::kAlltoAll ? blockBytes(work_) : 0;
-  for (std::size_t at = begin; at < end; at += kCopyBlockBytes) {
-    const std::size_t block = std::min(kCopyBlockBytes, end - at);
-    for (std::size_t i = 1; i <= outputs_.size(); ++i) {
-      const std::size_t rank = (static_cast<std::size_t>(rank_) + i) % outputs_.size();
-      const std::byte* const from = inputs_.front() + rank * step + at;
-      std::byte* const to = outputs_[rank] + at;
-      if (to != from) (streaming_ ? copyBytesStreaming : copyBytes)(to, from, block);
+  copies_.clear();
+  for (std::size_t i = 1; i <= outputs_.size(); ++i) {
+    const std::size_t rank = (static_cast<std::size_t>(rank_) + i) % outputs_.size();
+    const Copy copy{outputs_[rank], inputs_.front() + rank * step};
+    if (copy.to != copy.from) copies_.push_back(copy);
+  }
+}
+
+// Copies the bytes from `begin` to `end` of the block. Past the caches two outputs get each line at once: to read it again for the second one
+// took half as long again.
+void MappedExchange::copy(std::size_t begin, std::size_t end) const {
+  const bool oneSource = work_.function != Function::kAlltoAll;
+  const std::size_t atOnce = streaming_ && oneSource ? 2 : 1;
+  const std::size_t most = oneSource && copies_.size() > atOnce ? kCopyBlockBytes : end - begin;
+  for (std::size_t at = begin; at < end; at += most) {
+    const std::size_t bytes = std::min(most, end - at);
+    for (std::size_t i = 0; i < copies_.size(); i += atOnce) {
+      const auto [to, from] = copies_[i];
+      if (!streaming_) {
+        copyBytes(to + at, from + at, bytes);
+      } else {
+        std::byte* const second = i + 1 < copies_.size() && oneSource ? copies_[i + 1].to + at : nullptr;
+        streamBytes(to + at, second, from + at, bytes);
+      }
     }
   }
+  if (streaming_) endStreaming();
 }
 
 }  // namespace xylem::collectives

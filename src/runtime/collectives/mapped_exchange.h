@@ -36,16 +36,13 @@ class BufferReach {
   const bool oneProcess_;
 };
 
-// Whether some output begins where an input does. A line that was just read is in the cache: to write it past the cache takes it out first,
-// which costs up to six times as much.
+// Whether some output begins where an input does: results are not written past the caches then (streamsResults).
 bool writesWhatItReads(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
 
 class MappedExchange {
  public:
-  // `streamsFrom`: results are written past the caches if the buffers of all ranks together have more bytes, and none is input and
-  // output. `shared` stays.
-  MappedExchange(std::size_t streamsFrom, const SharedWork& shared)
-      : streamsFrom_(streamsFrom), shared_(shared) {}
+  // `shared` stays.
+  explicit MappedExchange(const SharedWork& shared) : shared_(shared) {}
 
   // Fills in where this rank's buffers lie.
   static void post(const DirectWork& work, const BufferReach& reach, int rank, int ranks,
@@ -53,15 +50,22 @@ class MappedExchange {
   // Finds the buffers that all ranks have posted. False if a rank cannot map one of them, which all ranks see
   // alike.
   bool start(const DirectWork& work, Meeting& meeting, const BufferReach& reach);
+  // Whether it writes results past the caches: as the work says, but where some rank's output is its input.
+  bool streams() const { return streaming_; }
   // Does the next piece of this rank's share. True if that was the last one.
   bool piece();
 
  private:
+  struct Copy {
+    std::byte* to;
+    const std::byte* from;
+  };
+
   void findBuffers(Meeting& meeting);
+  void findCopies();
   void reduce(std::size_t at, std::size_t n);
   void copy(std::size_t begin, std::size_t end) const;
 
-  const std::size_t streamsFrom_;
   const SharedWork& shared_;
   DirectWork work_;
   int rank_ = 0;
@@ -70,6 +74,7 @@ class MappedExchange {
   // data.
   std::vector<const std::byte*> inputs_, sources_;
   std::vector<std::byte*> outputs_, out_;
+  std::vector<Copy> copies_;         // if the collective does not reduce: what this rank copies
   std::vector<Factor> factors_;      // by rank
   std::size_t begin_ = 0, end_ = 0;  // the rest of the share, in elements
   bool streaming_ = false;           // results are written past the caches

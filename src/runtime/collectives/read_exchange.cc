@@ -64,6 +64,7 @@ void ReadExchange::start(const DirectWork& work, Meeting& meeting) {
     begin_ = share.begin;
     end_ = share.end;
   }
+  if (keepsOwn(work, rank_)) parts_.push_back({rank_, Part::kOwn, 0, 0, block});
   for (int ahead = 1; ahead < ranks_; ++ahead) {
     const int rank = (rank_ + ahead) % ranks_;
     if (collects_) {
@@ -80,7 +81,7 @@ void ReadExchange::start(const DirectWork& work, Meeting& meeting) {
                         blockOf(rank), block});
     }
   }
-  if (!reducing_) return keepOwn(work, rank_, 0, block);
+  if (!reducing_) return;
   factors_.resize(static_cast<std::size_t>(ranks_));
   for (int rank = 0; rank < ranks_; ++rank)
     factors_[static_cast<std::size_t>(rank)] = factorOf(work, meeting.of(rank));
@@ -106,7 +107,9 @@ void ReadExchange::copyNext(Meeting& meeting) {
   const std::size_t bytes = std::min(shared_.threads() * kPieceBytes, part.bytes - copied_);
   shared_.stretches(bytes, 1, [&](std::size_t begin, std::size_t end) {
     const std::size_t at = copied_ + begin;
-    if (part.kind == Part::kWrite)
+    if (part.kind == Part::kOwn)
+      keepOwn(work_, rank_, at, end - begin);
+    else if (part.kind == Part::kWrite)
       write(meeting, part.rank, part.to + at, end - begin, work_.input + part.from + at);
     else
       read(meeting, part.rank, part.kind == Part::kOutput, part.from + at, end - begin,
@@ -156,7 +159,7 @@ void ReadExchange::reduceStretch(Meeting& meeting, std::size_t begin, std::size_
   const bool isMine = needsOutput(work_, rank_);
   std::byte* const out = isMine ? work_.output + at : brought;
   combineAll(work_.reduction, {std::span(sources).first(static_cast<std::size_t>(ranks_)), factors_},
-             {&out, 1}, n, false);
+             {&out, 1}, n, isMine && streamsResults(work_, rank_));
   if (!isMine) write(meeting, work_.root, at, n * element, out);
 }
 
@@ -168,7 +171,8 @@ void ReadExchange::read(Meeting& meeting, int rank, bool output, std::size_t at,
   transport::BufferPlace place = output ? descriptor.buffers.output : descriptor.buffers.input;
   place.address += at;
   // The buffers of some ranks may be mapped though not all are.
-  if (const std::byte* const mapped = memory.at(place, bytes)) return copyBytes(out, mapped, bytes);
+  if (const std::byte* const mapped = memory.at(place, bytes))
+    return (work_.streaming && !reducing_ ? copyBytesStreaming : copyBytes)(out, mapped, bytes);
   transport::StepNote note{};
   note.bytes = static_cast<std::uint32_t>(bytes);
   note.address = place.address;
@@ -181,7 +185,8 @@ void ReadExchange::write(Meeting& meeting, int rank, std::size_t at, std::size_t
   transport::PeerMemory& memory = meeting.memoryOf(rank);
   transport::BufferPlace place = meeting.of(rank).buffers.output;
   place.address += at;
-  if (std::byte* const mapped = memory.at(place, bytes)) return copyBytes(mapped, data, bytes);
+  if (std::byte* const mapped = memory.at(place, bytes))
+    return (work_.streaming ? copyBytesStreaming : copyBytes)(mapped, data, bytes);
   if (memory.write(place.address, data, bytes)) return;
   throw Error(ResultCode::kRemoteError,
               "the kernel does not let this rank write {} bytes into the memory of rank {}; with "

@@ -50,6 +50,7 @@ class ReadExchange {
   // A copy that this rank makes, in bytes, from one buffer to another.
   struct Part {
     enum Kind {
+      kOwn,     // out of this rank's input into its output
       kInput,   // out of the other rank's input into this one's output
       kOutput,  // out of its output
       kWrite,   // out of this rank's input into the other one's output

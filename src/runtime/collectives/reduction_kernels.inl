@@ -338,7 +338,7 @@ void sumAll(void* outBytes, void* copyBytes, const std::byte* const* sources, co
     sumAllInBlocks<Element, kOp>(out, copy, sources, scales, ranks, n);
 }
 
-// Computes a piece at a time into the first-level cache, and writes it past the caches from there.
+// Computes a piece at a time into the first-level cache, and writes it past the caches from there. Meanwhile the next piece is fetched.
 template <typename Element, ReduceOp kOp>
 void finishStreaming(void* outBytes, void* copyBytes, const void* incomingBytes, const void* ownBytes,
                      std::size_t n, Factor factor) {
@@ -355,16 +355,13 @@ void finishStreaming(void* outBytes, void* copyBytes, const void* incomingBytes,
     const std::size_t length = n < most ? n : most;
     const std::size_t bytes = length * kBytes;
     finish<Element, kOp>(piece, nullptr, incoming, own, length, factor);
-    streamBytes(out, piece, bytes);
-    out += bytes;
-    if (copy != nullptr) {
-      streamBytes(copy, piece, bytes);
-      copy += bytes;
-    }
     incoming += bytes;
     own += bytes;
     n -= length;
     most = kPiece / kBytes;
+    streamBytes(out, copy, piece, bytes, {incoming, own, (n < most ? n : most) * kBytes});
+    out += bytes;
+    if (copy != nullptr) copy += bytes;
   }
   endStreaming();
 }

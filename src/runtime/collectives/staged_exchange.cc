@@ -41,7 +41,6 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   // A Broadcast has descriptors of its root alone. The root of a Reduce keeps its data to itself.
   posts_ = work.function != Function::kBroadcast || isRoot;
   writes_ = work.function != Function::kReduce || !isRoot || shares_;
-  keepsOwn_ = !reduces(work.function) && needsInput(work, rank);
   awaited_.clear();
   const bool awaitsAll =
       !isRooted(work.function) || shares_ || (isRoot && work.function == Function::kReduce);
@@ -129,7 +128,7 @@ void StagedExchange::reducePiece() {
     sources_.push_back(rank == rank_ ? work_->input + pieceAt() + (scatters ? blockAt(rank) : 0)
                                      : stagedBy(rank) + (scatters ? stagedBlockAt(rank_, rank) : 0));
   std::byte* const out = work_->output + pieceAt();
-  combineAll(work_->reduction, {sources_, factors_}, {&out, 1}, count, false);
+  combineAll(work_->reduction, {sources_, factors_}, {&out, 1}, count, streamsResults(*work_, rank_));
 }
 
 // Reduces this rank's share into its output and, for the other ranks, into its staging area of the next

@@ -98,7 +98,7 @@ class StagedExchange {
   // Copies from this rank's own input to its output, if nothing is reduced, while the other ranks are on
   // their way.
   void keepOwn() const {
-    if (keepsOwn_) collectives::keepOwn(*work_, rank_, pieceAt(), bytes(pieceCount()));
+    if (keepsOwn(*work_, rank_)) collectives::keepOwn(*work_, rank_, pieceAt(), bytes(pieceCount()));
   }
   // Ends the stage, once all awaited ranks have posted.
   void finish(Meeting& meeting);
@@ -137,7 +137,6 @@ class StagedExchange {
   bool shares_ = false;       // each rank reduces its share
   bool posts_ = false;        // this rank does
   bool writes_ = false;       // it stages data of its own, in the first stage of a piece
-  bool keepsOwn_ = false;     // it copies some of its data to its own output
   std::vector<int> awaited_;  // ranks
   transport::StagingKind staging_ = transport::StagingKind::kInline;
   std::size_t blocks_ = 1;    // that a rank stages at once

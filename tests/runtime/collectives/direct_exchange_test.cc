@@ -456,6 +456,38 @@ TEST_P(DirectExchangeOf, AllRanksGoOverToTheFasterWay) {
   }
 }
 
+TEST(DirectExchange, ResultsAreStreamedIfThatIsFaster) {
+  constexpr std::size_t kCount = std::size_t{512} << 10;
+  Buffers in = buffersOf(2, kCount), out = buffersOf(2, 2 * kCount);
+  ExchangeJob job(2, Reach::kAll, false, transport::CopyChoices::fromText("adapt=1"));
+  unsigned seed = 1;
+  const auto run = [&](Function function, std::size_t count, int times) {
+    for (int i = 0; i < times; ++i) {
+      for (const int rank : {0, 1}) {
+        DirectWork work = sumOf(in[static_cast<std::size_t>(rank)], 2);
+        work.function = function;
+        work.count = count;
+        work.output = reinterpret_cast<std::byte*>(out[static_cast<std::size_t>(rank)].data());
+        job[rank].start(work);
+      }
+      ASSERT_THAT(job.finish(seed++), Each(Outcome::kDone));
+    }
+  };
+  job.useStreamingTimes(600us, 1000us);
+  run(Function::kAllReduce, kCount, 30);
+  EXPECT_TRUE(job.streams());
+  for (const std::vector<std::int64_t>& sums : out)
+    for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(sums[i], sumAt(2, i));
+  // Less stays in the caches, and other collectives have times of their own.
+  run(Function::kAllReduce, kCount / 2, 1);
+  EXPECT_FALSE(job.streams());
+  run(Function::kAllGather, kCount, 1);
+  EXPECT_FALSE(job.streams());
+  job.useStreamingTimes(1000us, 600us);
+  run(Function::kAllReduce, kCount, 150);
+  EXPECT_FALSE(job.streams());
+}
+
 // Ranks that first use memory wait for it. So nothing is tried until the staging memory has been used.
 TEST(DirectExchange, WhatIsStagedInNewMemoryDoesNotCount) {
   for (const Function function : kAllCollectives) {

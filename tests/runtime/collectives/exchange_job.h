@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -94,6 +95,20 @@ class ExchangeJob {
             times = std::vector<std::chrono::steady_clock::time_point>(exchanges_.size())](int rank) mutable {
       const auto r = static_cast<std::size_t>(rank);
       return times[r] += calls[r]++ % 2 == 0 ? std::chrono::microseconds(1) : line;
+    };
+  }
+  // Whether rank 0 has told all to write the results of the latest operation past the caches.
+  bool streams() const {
+    const auto& all = boards_.front()->descriptors;
+    const auto latest = std::max_element(all.begin(), all.end(),
+                                         [](const auto& a, const auto& b) { return a.number < b.number; });
+    return (latest->call.flags & transport::PostedCall::kStreams) != 0;
+  }
+  // From now on, operations take this long by each rank's clock: those that stream results, and others.
+  void useStreamingTimes(std::chrono::nanoseconds streaming, std::chrono::nanoseconds other) {
+    now_ = [this, streaming, other,
+            times = std::vector<std::chrono::steady_clock::time_point>(exchanges_.size())](int rank) mutable {
+      return times[static_cast<std::size_t>(rank)] += streams() ? streaming : other;
     };
   }
   transport::Mailbox& mailbox(int rank) { return *boards_[static_cast<std::size_t>(rank)]; }

@@ -142,20 +142,20 @@ std::optional<WayChange> TwoWays::decide() {
 namespace {
 
 double microseconds(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1000; }
-const char* wayName(bool second) { return second ? "read" : "staged"; }
+std::string_view wayName(const WayChange& change, bool second) { return change.names[second]; }
 
 }  // namespace
 
 std::string changeText(std::string_view what, const WayChange& change) {
   return fmt::format("{} of {} bytes: {} from now on, which took {:.1f} us; {} {:.1f} us", what, change.bytes,
-                     wayName(change.second), microseconds(change.now), wayName(!change.second),
-                     microseconds(change.before));
+                     wayName(change, change.second), microseconds(change.now),
+                     wayName(change, !change.second), microseconds(change.before));
 }
 
 std::string wayText(std::string_view what, const WayChange& change) {
   return fmt::format("{} of {} bytes {} in {:.1f} us, {} in {:.1f} us", what, change.bytes,
-                     wayName(change.second), microseconds(change.now), wayName(!change.second),
-                     microseconds(change.before));
+                     wayName(change, change.second), microseconds(change.now),
+                     wayName(change, !change.second), microseconds(change.before));
 }
 
 }  // namespace xylem::transport

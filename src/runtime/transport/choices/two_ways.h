@@ -50,6 +50,7 @@ struct WayChange {
   bool back = false;        // the old one after all: the other soon took longer than in its trials
   std::uint64_t bytes = 0;  // the power of two, if data has sizes
   std::chrono::nanoseconds before{}, now{};
+  std::array<std::string_view, 2> names = {"staged", "read"};  // of the ways
 };
 
 // Whether all ranks wait for each other in each operation, or data goes from ranks that need not wait to one that does.
@@ -188,7 +189,7 @@ class WaysBySize {
   std::array<TwoWays, kSizes> ways_;
 };
 
-// Called for each change, with what is moved ("AllGather"). The second way is to be read through the kernel.
+// Called for each change, with what is moved ("AllGather").
 using TellChange = std::function<void(std::string_view what, const WayChange& change)>;
 
 // "AllGather of 65536 bytes: read from now on, which took 8.1 us; staged 33.0 us"
