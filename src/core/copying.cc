@@ -115,7 +115,7 @@ void copyMuchFromCore(std::byte* out, const std::byte* in, std::size_t bytes, Ha
 }
 
 void streamBytes(std::byte* out, std::byte* copy, const std::byte* in, std::size_t bytes,
-                 const ReadNext& next) {
+                 [[maybe_unused]] const ReadNext& next) {
 #if defined(__SSE2__)
   const auto offset = [](const std::byte* place) {
     return reinterpret_cast<std::uintptr_t>(place) % kCacheLine;
@@ -133,8 +133,14 @@ void streamBytes(std::byte* out, std::byte* copy, const std::byte* in, std::size
     return streamLines(out + before, copy == nullptr ? nullptr : copy + before, in + before, lines, next);
   }
   if (kHasAvx) {
-    streamBytes(out, nullptr, in, bytes, next);
-    return streamBytes(copy, nullptr, in, bytes);
+    // In blocks that stay in the cache from one output to the other.
+    constexpr std::size_t kBlock = std::size_t{16} << 10;
+    for (std::size_t at = 0; at < bytes; at += kBlock) {
+      const std::size_t n = std::min(kBlock, bytes - at);
+      streamBytes(out + at, nullptr, in + at, n);
+      streamBytes(copy + at, nullptr, in + at, n);
+    }
+    return;
   }
 #endif
   copyBytes(out, in, bytes);

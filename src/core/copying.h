@@ -64,7 +64,7 @@ inline void copyFromCore(std::byte* out, const std::byte* in, std::size_t bytes,
   if (bytes >= 8 && bytes <= 16) return copyTwoWords(out, in, bytes);
   copyMuchFromCore(out, in, bytes, handover);
 }
-// Writes past the caches where the processor can: the memory need not be read first, and the caches keep what
+// Writes past the caches where the processor can (AVX): the memory need not be read first, and the caches keep what
 // they hold. Once the function has returned, the data is ordered like other stores.
 void copyBytesStreaming(std::byte* out, const std::byte* in, std::size_t bytes);
 

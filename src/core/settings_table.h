@@ -177,7 +177,7 @@ X(kBuffSize, "NCCL_BUFFSIZE", kInteger, 64, 1 << 30, "4194304", "bytes of a conn
 X(kCopyChoices, "XYLEM_COPY_CHOICES", kText, 0, 0, "measured",
   "how data moves within a host: measured; default; or NAME=NUMBER,... of read_from, read_up_to, block_read_from, block_read_up_to, reduce_read_from, reduce_read_up_to, piece, cycle, staged, stream_message, stream_exchange, stream_far, far, adapt, huge_pages")
 X(kCrossMemory, "XYLEM_CMA_BYTES", kInteger, -2, 1 << 30, "-2",
-  "bytes from which on a message, or a rank's block, is read by the kernel out of another process, where it cannot be mapped; 0: it is copied through shared memory; -2: as measured (XYLEM_COPY_CHOICES)")
+  "bytes from which on a message, or a rank's block, is copied by the kernel from process to process, where it cannot be mapped; 0: it goes through shared memory; -2: as measured (XYLEM_COPY_CHOICES)")
 X(kCopyThreads, "XYLEM_COPY_THREADS", kInteger, 0, 64, "0",
   "threads that copy and reduce a rank's data within its host, if that is much: the calling thread and its helpers; 0: one per core that the rank has, at most 8")
 X(kTimeout, "XYLEM_TIMEOUT", kInteger, 1, 86400, "60", "seconds to wait for other ranks while joining")

@@ -53,8 +53,7 @@ TEST_P(Copies, AreExactWhenLarge) {
 
 TEST_P(Copies, OfNothingTouchNothing) { GetParam().copy(nullptr, nullptr, 0); }
 
-// Outputs that begin at the same byte of a line, and others.
-TEST(StreamBytes, WritesTwoOutputsAndFetchesWhatComesNext) {
+TEST(StreamBytes, WritesTwoOutputsWhereverTheyBegin) {
   constexpr std::byte kBeside{0x5a};
   const std::vector<std::byte> in = pattern(1024);
   for (std::size_t bytes = 0; bytes <= 600; bytes += 37)

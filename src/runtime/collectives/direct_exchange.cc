@@ -42,9 +42,6 @@ bool allCanRead(const Meeting& meeting) {
   return true;
 }
 
-// The rank that decides for all whether results are written past the caches.
-constexpr int kDecidesStreaming = 0;
-
 }  // namespace
 
 DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers,
@@ -61,7 +58,7 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
       staged_(choices.piece, choices.mostInAreas()),
       mapped_(shared_),
       reading_(shared_),
-      streamed_(choices_, meeting_.rank() == kDecidesStreaming, now_) {
+      streamed_(choices_, now_) {
   others_.assign(static_cast<std::size_t>(meeting_.ranks()), Other(choices_.far != 0));
   asked_ = (rank + 1) % meeting_.ranks();
   chooseHandovers();
@@ -229,10 +226,11 @@ FirstLook* DirectExchange::firstLook() {
 DirectExchange::Outcome DirectExchange::step() {
   const Outcome outcome = advance();
   if (outcome != Outcome::kDone || way_ == Way::kBatched) return outcome;
-  if (way_ == Way::kMapped)
+  if (way_ != Way::kMapped) {
+    if (counts_) noteTime();
+  } else if (decidesStreaming()) {
     noteStreaming();
-  else if (counts_)
-    noteTime();
+  }
   if (beats_) noteDistance();
   return outcome;
 }
@@ -256,12 +254,15 @@ void DirectExchange::noteTime() {
 }
 
 void DirectExchange::chooseStreaming() {
-  work_.streaming = !alwaysStaged_ && streamed_.choose(work_, meeting_.rank(), meeting_.ranks());
+  work_.streaming = !alwaysStaged_ && allBytes(work_, meeting_.ranks()) > choices_.streamExchange;
+  tellsToStream_ =
+      !alwaysStaged_ && decidesStreaming() && streamed_.choose(work_, meeting_.rank(), meeting_.ranks());
 }
 
 void DirectExchange::noteStreaming() {
   const auto change = streamed_.end();
-  if (change && tell_) tell_(fmt::format("results of {} in buffers", name(work_.function)), *change);
+  const std::string_view where = isInPlace(work_, meeting_.rank()) ? " in place" : "";
+  if (change && tell_) tell_(fmt::format("results of {}{} in buffers", name(work_.function), where), *change);
 }
 
 // Asks one rank after the other how far it is. No two ranks ask the same one in the same operation: the second one might have its line from the
@@ -341,11 +342,10 @@ DirectExchange::Outcome DirectExchange::advance() {
 
 // Finds the buffers that all ranks have posted. False if the data has to be staged, which all ranks see alike.
 bool DirectExchange::findBuffers() {
-  DirectWork work = work_;
-  work.streaming = (meeting_.of(kDecidesStreaming).call.flags & transport::PostedCall::kStreams) != 0;
-  unmappable_ = !mapped_.start(work, meeting_, reach_);
+  const bool streams = (meeting_.of(kDecidesStreaming).call.flags & transport::PostedCall::kStreams) != 0;
+  unmappable_ = !mapped_.start(work_, streams, meeting_, reach_);
   if (!unmappable_) {
-    if (mapped_.streams() == work.streaming) streamed_.begin();
+    if (decidesStreaming()) streamed_.begin(mapped_.mayStream());
     return true;
   }
   closed_ = !allPosted(transport::PostedCall::kAdmitsReaders);
@@ -406,7 +406,7 @@ bool DirectExchange::post() {
   std::uint8_t flags = call_.flags;
   if (!staged) {
     MappedExchange::post(work_, reach_, meeting_.rank(), meeting_.ranks(), descriptor);
-    if (work_.streaming) flags |= transport::PostedCall::kStreams;
+    if (tellsToStream_) flags |= transport::PostedCall::kStreams;
     if (admitsReaders_) flags |= transport::PostedCall::kAdmitsReaders;
     if (saysReadable() && areReadable()) flags |= transport::PostedCall::kReadable;
     if (mayRead_ && way_ == Way::kMapped && makeHuge()) flags |= transport::PostedCall::kTellsNothing;

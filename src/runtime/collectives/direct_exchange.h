@@ -78,6 +78,8 @@ class DirectExchange {
   Outcome step();
   // After kWouldBlock: the rank that has to act first.
   int waitsFor() const { return meeting_.waitsFor(); }
+  // Whether this rank has written results of the last operation on mapped buffers past the caches.
+  bool streams() const { return mapped_.streams(); }
   // Whether this rank takes the core of another one for far.
   bool isFar(int rank) const { return others_[static_cast<std::size_t>(rank)].distance.isFar(); }
 
@@ -122,6 +124,9 @@ class DirectExchange {
   bool allSee() const { return way_ != Way::kStaged || !isRooted(work_.function); }
   bool mayHaveTwoWays();
   void noteTime();
+  // One rank decides for all whether results on mapped buffers are written past the caches, and tells them in what it posts for the operation.
+  static constexpr int kDecidesStreaming = 0;
+  bool decidesStreaming() const { return meeting_.rank() == kDecidesStreaming; }
   void chooseStreaming();
   void noteStreaming();
   // Whether ranks post if their buffers can be read, which takes a trial the first time.
@@ -165,6 +170,7 @@ class DirectExchange {
   bool stagedIsPrepared_ = false;  // `staged_` knows `work_`
   bool suitsRead_ = false;         // `work_` can be read
   bool mayRead_ = false;           // `work_` is read, if buffers cannot be mapped
+  bool tellsToStream_ = false;     // this rank tells all to write results on mapped buffers past the caches
   bool beats_ = false;             // ranks find out by `work_` how far their cores are from each other
   bool mayAdapt_ = false;          // one rank decides how the next work of this size goes,
   bool adapts_ = false;            // unless it can go only one way now

@@ -25,7 +25,7 @@ struct DirectWork {
   bool scaled = false;  // a pre-multiplied sum
   int root = 0;
   Reduction reduction;
-  bool streaming = false;  // results are written past the caches, which cannot hold them
+  bool streaming = false;  // results that are not mapped are written past the caches, which cannot hold them
 };
 
 inline std::size_t blockBytes(const DirectWork& work) { return work.count * work.reduction.elementBytes; }
@@ -42,6 +42,12 @@ inline bool needsOutput(const DirectWork& work, int rank) {
   return work.function != Function::kReduce || rank == work.root;
 }
 
+// The buffers of all ranks together.
+inline std::size_t allBytes(const DirectWork& work, int ranks) {
+  const auto n = static_cast<std::size_t>(ranks);
+  return (inputBytes(work, n) + outputBytes(work, n)) * n;
+}
+
 // Where this rank's own block begins in its buffers.
 inline const std::byte* ownInput(const DirectWork& work, int rank) {
   return work.input + (sendsBlocks(work.function) ? static_cast<std::size_t>(rank) * blockBytes(work) : 0);
@@ -50,19 +56,22 @@ inline std::byte* ownOutput(const DirectWork& work, int rank) {
   return work.output +
          (receivesBlocks(work.function) ? static_cast<std::size_t>(rank) * blockBytes(work) : 0);
 }
+inline bool isInPlace(const DirectWork& work, int rank) {
+  return needsInput(work, rank) && needsOutput(work, rank) && ownOutput(work, rank) == ownInput(work, rank);
+}
 // Whether this rank has data to copy from its input to its output.
 inline bool keepsOwn(const DirectWork& work, int rank) {
-  return !reduces(work.function) && needsInput(work, rank) && ownOutput(work, rank) != ownInput(work, rank);
+  return !reduces(work.function) && needsInput(work, rank) && !isInPlace(work, rank);
 }
 // Copies `bytes` of it, from offset `at` of its own block on.
 inline void keepOwn(const DirectWork& work, int rank, std::size_t at, std::size_t bytes) {
   (work.streaming ? copyBytesStreaming : copyBytes)(ownOutput(work, rank) + at, ownInput(work, rank) + at,
                                                     bytes);
 }
-// Whether what this rank reduces into its output is written past the caches. A line of an input was just read and is in the cache: to write it
-// past the cache takes it out first, which costs up to six times as much.
+// Whether this rank's results are written past the caches, if they are not mapped. If it reduces in place, the lines were just read and are in
+// the cache: to write them past it takes them out first, which costs up to six times as much.
 inline bool streamsResults(const DirectWork& work, int rank) {
-  return work.streaming && ownOutput(work, rank) != ownInput(work, rank);
+  return work.streaming && !(reduces(work.function) && isInPlace(work, rank));
 }
 
 // The call as a rank posts it, without what its buffers are like.

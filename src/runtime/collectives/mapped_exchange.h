@@ -48,9 +48,10 @@ class MappedExchange {
   static void post(const DirectWork& work, const BufferReach& reach, int rank, int ranks,
                    transport::Descriptor& descriptor);
   // Finds the buffers that all ranks have posted. False if a rank cannot map one of them, which all ranks see
-  // alike.
-  bool start(const DirectWork& work, Meeting& meeting, const BufferReach& reach);
-  // Whether it writes results past the caches: as the work says, but where some rank's output is its input.
+  // alike. `streams`: results are written past the caches, if mayStream().
+  bool start(const DirectWork& work, bool streams, Meeting& meeting, const BufferReach& reach);
+  // Not if ranks reduce and the output of one is its input.
+  bool mayStream() const { return mayStream_; }
   bool streams() const { return streaming_; }
   // Does the next piece of this rank's share. True if that was the last one.
   bool piece();
@@ -77,7 +78,7 @@ class MappedExchange {
   std::vector<Copy> copies_;         // if the collective does not reduce: what this rank copies
   std::vector<Factor> factors_;      // by rank
   std::size_t begin_ = 0, end_ = 0;  // the rest of the share, in elements
-  bool streaming_ = false;           // results are written past the caches
+  bool mayStream_ = false, streaming_ = false;
 };
 
 }  // namespace xylem::collectives

@@ -172,7 +172,7 @@ void ReadExchange::read(Meeting& meeting, int rank, bool output, std::size_t at,
   place.address += at;
   // The buffers of some ranks may be mapped though not all are.
   if (const std::byte* const mapped = memory.at(place, bytes))
-    return (work_.streaming && !reducing_ ? copyBytesStreaming : copyBytes)(out, mapped, bytes);
+    return (streamsResults(work_, rank_) && !reducing_ ? copyBytesStreaming : copyBytes)(out, mapped, bytes);
   transport::StepNote note{};
   note.bytes = static_cast<std::uint32_t>(bytes);
   note.address = place.address;
@@ -186,7 +186,8 @@ void ReadExchange::write(Meeting& meeting, int rank, std::size_t at, std::size_t
   transport::BufferPlace place = meeting.of(rank).buffers.output;
   place.address += at;
   if (std::byte* const mapped = memory.at(place, bytes))
-    return (work_.streaming ? copyBytesStreaming : copyBytes)(mapped, data, bytes);
+    return (work_.streaming && !reduces(work_.function) ? copyBytesStreaming : copyBytes)(mapped, data,
+                                                                                          bytes);
   if (memory.write(place.address, data, bytes)) return;
   throw Error(ResultCode::kRemoteError,
               "the kernel does not let this rank write {} bytes into the memory of rank {}; with "

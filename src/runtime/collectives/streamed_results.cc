@@ -3,31 +3,29 @@
 namespace xylem::collectives {
 
 bool StreamedResults::choose(const DirectWork& work, int rank, int ranks) {
-  const auto n = static_cast<std::size_t>(ranks);
-  const bool inPlace = ownOutput(work, rank) == ownInput(work, rank);
-  bytes_ = (inputBytes(work, n) + outputBytes(work, n)) * n;
+  using transport::WaysBySize;
+  const bool inPlace = isInPlace(work, rank);
+  bytes_ = allBytes(work, ranks);
   tried_ = nullptr;
-  writes_ = false;
   streams_ = bytes_ > from_;
   if (!adapts_ || bytes_ < kLeast || bytes_ >= kMost || (reduces(work.function) && inPlace)) return streams_;
   auto& ways = ways_[static_cast<std::size_t>(work.function)][inPlace];
-  if (ways == nullptr)  // a power of two begins as the sizes in its middle
-    ways = std::make_unique<transport::WaysBySize>(
-        [this](std::uint64_t bytes) { return bytes + bytes / 2 > from_; });
+  if (ways == nullptr)  // other powers of two begin as the sizes in their middle
+    ways = std::make_unique<WaysBySize>([this](std::uint64_t bytes) {
+      return (WaysBySize::indexOf(bytes) == WaysBySize::indexOf(bytes_) ? bytes_ : bytes + bytes / 2) > from_;
+    });
   tried_ = ways.get();
   return streams_ = tried_->second(bytes_);
 }
 
-void StreamedResults::begin() {
-  if (tried_ == nullptr) return;
-  writes_ = true;
+void StreamedResults::begin(bool mayStream) {
   begun_.reset();
-  if (tried_->times(bytes_)) begun_ = now_();
+  if (tried_ != nullptr && mayStream && tried_->times(bytes_)) begun_ = now_();
 }
 
+// Without a time, too: a trial that cannot be made is put off.
 std::optional<transport::WayChange> StreamedResults::end() {
-  if (!writes_) return std::nullopt;
-  writes_ = false;
+  if (tried_ == nullptr) return std::nullopt;
   std::optional<std::chrono::nanoseconds> time;
   if (begun_) time = now_() - *begun_;
   std::optional<transport::WayChange> change = tried_->took(bytes_, streams_, time);

@@ -1,13 +1,14 @@
 #pragma once
-// Whether a rank writes the results of a mapped collective past the caches (streaming). Results that the caches cannot hold push out of them what
+// Whether ranks write the results of a mapped collective past the caches (streaming). Results that the caches cannot hold push out of them what
 // comes next, and their lines are fetched only to be written; others are found in the caches by who reads them next. How much the caches hold
 // depends on the machine, and on what else runs there. So one rank decides for all, and tries both now and then.
 //
-//   work.streaming = streamed.choose(work, rank, ranks);   // before each operation
-//   streamed.begin();                                      // all ranks have come, and write results in that way
-//   if (const auto change = streamed.end()) tell(*change); // all have written theirs
+//   const bool streams = streamed.choose(work, rank, ranks);  // before each operation that may be mapped
+//   streamed.begin(mayStream);                                // all ranks have come, and write results in that way, if they can
+//   if (const auto change = streamed.end()) tell(*change);    // all have written theirs
 //
-// Where all buffers together have less than 16 MiB it does not try: the results may be in a cache for the program, which reads them next.
+// It tries where all buffers together have 16 to 128 MiB: the results of less may be in a cache for the program, which reads them next, and
+// much more fits into none. Results of reductions in place are never streamed (streamsResults).
 
 #include <array>
 #include <chrono>
@@ -27,12 +28,11 @@ class StreamedResults {
  public:
   using Now = std::function<std::chrono::steady_clock::time_point()>;
 
-  // `decides`: this rank does. Another one always chooses as when it began.
-  StreamedResults(const transport::CopyChoices& choices, bool decides, Now now)
-      : from_(choices.streamExchange), adapts_(choices.adapt != 0 && decides), now_(std::move(now)) {}
+  StreamedResults(const transport::CopyChoices& choices, Now now)
+      : from_(choices.streamExchange), adapts_(choices.adapt != 0), now_(std::move(now)) {}
 
   bool choose(const DirectWork& work, int rank, int ranks);
-  void begin();
+  void begin(bool mayStream);
   std::optional<transport::WayChange> end();
 
  private:
@@ -46,8 +46,7 @@ class StreamedResults {
   transport::WaysBySize* tried_ = nullptr;  // of this operation, if both ways are
   std::size_t bytes_ = 0;                   // of all ranks' buffers
   bool streams_ = false;
-  bool writes_ = false;  // since begin()
-  std::optional<std::chrono::steady_clock::time_point> begun_;
+  std::optional<std::chrono::steady_clock::time_point> begun_;  // if its time counts
 };
 
 }  // namespace xylem::collectives

@@ -7,13 +7,14 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <random>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -66,7 +67,12 @@ class ExchangeJob {
         peers.push_back({boards_[static_cast<std::size_t>(peer)].get(), &memory_});
       exchanges_.push_back(std::make_unique<collectives::DirectExchange>(
           rank, *boards_[static_cast<std::size_t>(rank)], std::move(peers), reach == Reach::kAll,
-          oversubscribed, choices, transport::TellChange(), shared, [this, rank] {
+          oversubscribed, choices,
+          [this](std::string_view what, const transport::WayChange& change) {
+            changes_.push_back(transport::changeText(what, change));
+          },
+          shared,
+          [this, rank] {
             ++clockReads_;
             return now_(rank);
           }));
@@ -97,20 +103,16 @@ class ExchangeJob {
       return times[r] += calls[r]++ % 2 == 0 ? std::chrono::microseconds(1) : line;
     };
   }
-  // Whether rank 0 has told all to write the results of the latest operation past the caches.
-  bool streams() const {
-    const auto& all = boards_.front()->descriptors;
-    const auto latest = std::max_element(all.begin(), all.end(),
-                                         [](const auto& a, const auto& b) { return a.number < b.number; });
-    return (latest->call.flags & transport::PostedCall::kStreams) != 0;
-  }
-  // From now on, operations take this long by each rank's clock: those that stream results, and others.
+  // From now on, operations on mapped buffers take this long by each rank's clock: those that stream results, and others.
   void useStreamingTimes(std::chrono::nanoseconds streaming, std::chrono::nanoseconds other) {
     now_ = [this, streaming, other,
             times = std::vector<std::chrono::steady_clock::time_point>(exchanges_.size())](int rank) mutable {
-      return times[static_cast<std::size_t>(rank)] += streams() ? streaming : other;
+      const auto r = static_cast<std::size_t>(rank);
+      return times[r] += exchanges_[r]->streams() ? streaming : other;
     };
   }
+  // The log lines of ranks about ways that changed.
+  const std::vector<std::string>& changes() const { return changes_; }
   transport::Mailbox& mailbox(int rank) { return *boards_[static_cast<std::size_t>(rank)]; }
   collectives::DirectExchange& operator[](int rank) { return *exchanges_[static_cast<std::size_t>(rank)]; }
 
@@ -135,6 +137,7 @@ class ExchangeJob {
     return std::chrono::steady_clock::now();
   };
   int clockReads_ = 0;
+  std::vector<std::string> changes_;
   std::vector<std::unique_ptr<transport::Mailbox>> boards_;
   std::vector<std::unique_ptr<collectives::DirectExchange>> exchanges_;
 };

@@ -84,7 +84,7 @@ struct PostedCall {
       16;  // the kernel lets the other ranks read this rank's process
   // The time of this operation does not tell how long its way takes, as this rank has put memory into huge pages before.
   static constexpr std::uint8_t kTellsNothing = 32;
-  // Results on mapped buffers are written past the caches: one rank says so for all.
+  // All ranks write results on mapped buffers past the caches: one rank tells all others.
   static constexpr std::uint8_t kStreams = 64;
 
   std::uint64_t count = 0;  // elements, as the caller gave them
