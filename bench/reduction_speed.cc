@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "core/copying.h"
-#include "runtime/collectives/reduction.h"
+#include "runtime/collectives/combine_all.h"
 
 namespace xylem {
 namespace {
@@ -106,10 +106,13 @@ class Bench {
     r.factor.element.fill(std::byte{0x38});
     const std::size_t n = c.bytes / r.elementBytes;
     const double own = seconds(c.bytes, [&] {
+      const std::byte* const in[] = {a_.get() + kApart, b_.get() + 2 * kApart};
+      const collectives::Factor factors[] = {r.factor, r.factor};
+      std::byte* const out = out_.get();
       if (c.streams)
-        r.finishStreaming(out_.get(), nullptr, a_.get() + kApart, b_.get() + 2 * kApart, n, r.factor);
+        combineAll(r, {in, factors}, {&out, 1}, n, true);
       else
-        r.finish(out_.get(), nullptr, a_.get() + kApart, b_.get() + 2 * kApart, n, r.factor);
+        r.finish(out, nullptr, in[0], in[1], n, r.factor);
     });
     const double copy = memcpySeconds(c.bytes * 3 / 2);
     return {static_cast<double>(c.bytes) / own / 1e9, copy / own};

@@ -25,10 +25,8 @@ const bool kHasAvx = __builtin_cpu_supports("avx") != 0;
 [[gnu::target("avx")]] void streamLines(std::byte* out, std::byte* copy, const std::byte* in,
                                         std::size_t bytes, const ReadNext& next) {
   for (std::size_t at = 0; at < bytes; at += kCacheLine) {
-    if (at < next.bytes) {
-      prefetchToRead(next.first + at);
-      prefetchToRead(next.second + at);
-    }
+    if (at < next.bytes)
+      for (const std::byte* const buffer : next.buffers) prefetchToRead(buffer + next.at + at);
     const auto* from = reinterpret_cast<const __m256i*>(in + at);
     const __m256i a = _mm256_loadu_si256(from), b = _mm256_loadu_si256(from + 1);
     auto* to = reinterpret_cast<__m256i*>(out + at);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 namespace xylem {
 
@@ -79,9 +80,8 @@ inline void copyPart(std::byte* out, const std::byte* in, std::size_t bytes, std
 
 // Memory that the caller reads next: fetched while it writes, so that the memory has both to do all the time.
 struct ReadNext {
-  const std::byte* first = nullptr;
-  const std::byte* second = nullptr;
-  std::size_t bytes = 0;  // of each
+  std::span<const std::byte* const> buffers;
+  std::size_t at = 0, bytes = 0;  // of each
 };
 // Copies to one place, or to two if `copy` is not null, past the caches. Ordered like other stores once endStreaming() has returned.
 void streamBytes(std::byte* out, std::byte* copy, const std::byte* in, std::size_t bytes,

@@ -56,12 +56,13 @@ TEST_P(Copies, OfNothingTouchNothing) { GetParam().copy(nullptr, nullptr, 0); }
 TEST(StreamBytes, WritesTwoOutputsWhereverTheyBegin) {
   constexpr std::byte kBeside{0x5a};
   const std::vector<std::byte> in = pattern(1024);
+  const std::byte* const next[] = {in.data(), in.data() + 64};
   for (std::size_t bytes = 0; bytes <= 600; bytes += 37)
     for (std::size_t first = 0; first < 64; first += 7)
       for (const std::size_t second : {first, first + 64, first + 3}) {
         std::vector<std::byte> out(bytes + 256, kBeside), copy = out;
         streamBytes(out.data() + first, copy.data() + second, in.data() + 1, bytes,
-                    {in.data(), in.data() + 7, bytes / 2});
+                    {.buffers = next, .at = 7, .bytes = bytes / 2});
         endStreaming();
         std::vector<std::byte> expected(out.size(), kBeside), expectedCopy = expected;
         std::copy_n(in.data() + 1, bytes, expected.data() + first);

@@ -67,12 +67,12 @@ inline collectives::Reduction plainReduction(std::size_t elementBytes, bool scal
         touch(static_cast<const std::byte*>(incoming), n * element);
         std::memmove(out, own, n * element);
       };
-  plain.finish = plain.finishMerge = plain.finishStreaming = plain.finishMergeStreaming =
-      [](void* out, void* copy, const void* incoming, const void* own, std::size_t n, collectives::Factor) {
-        touch(static_cast<const std::byte*>(incoming), n * element);
-        std::memmove(out, own, n * element);
-        if (copy != nullptr) std::memmove(copy, out, n * element);
-      };
+  plain.finish = plain.finishMerge = [](void* out, void* copy, const void* incoming, const void* own,
+                                        std::size_t n, collectives::Factor) {
+    touch(static_cast<const std::byte*>(incoming), n * element);
+    std::memmove(out, own, n * element);
+    if (copy != nullptr) std::memmove(copy, out, n * element);
+  };
   return plain;
 }
 

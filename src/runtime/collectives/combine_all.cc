@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 
 #include "core/copying.h"
 #include "core/fault_point.h"
@@ -10,75 +9,87 @@
 namespace xylem::collectives {
 namespace {
 
-// Partial results of a block stay in the first-level cache.
-constexpr std::size_t kBlockBytes = std::size_t{4} << 10;
+// Results of a block stay in the first-level cache until they are where they belong. Past the caches blocks are larger: between them the
+// processor waits for memory.
+constexpr std::size_t kBlockBytes = std::size_t{4} << 10, kStreamedBlockBytes = std::size_t{8} << 10;
 
-void copyOn(std::byte* to, const std::byte* from, std::size_t bytes, bool streaming) {
-  if (to == from) return;
-  if (streaming)
-    copyBytesStreaming(to, from, bytes);
-  else
-    copyBytes(to, from, bytes);
+// `length` elements from byte `at` of all sources on.
+struct Block {
+  std::size_t at, length;
+};
+
+void sumBlock(const Reduction& reduction, const CombineSources& sources, const Block& block, std::byte* out) {
+  const std::byte* from[Reduction::kMaxSummed];
+  const std::size_t ranks = sources.data.size();
+  for (std::size_t rank = 0; rank < ranks; ++rank) from[rank] = sources.data[rank] + block.at;
+  reduction.sumAll(out, nullptr, from, sources.factors.data(), static_cast<int>(ranks), block.length);
 }
 
-// With one rounding for all ranks.
-void sumAll(const Reduction& reduction, const CombineSources& sources, std::span<std::byte* const> out,
-            std::size_t n, bool streaming) {
-  const auto ranks = static_cast<int>(sources.data.size());
-  if (out.size() <= 2 && !streaming)
-    return reduction.sumAll(out[0], out.size() > 1 ? out[1] : nullptr, sources.data.data(),
-                            sources.factors.data(), ranks, n);
-  alignas(64) std::byte result[kBlockBytes];
-  const std::byte* from[Reduction::kMaxSummed];
-  const std::size_t block = kBlockBytes / reduction.elementBytes;
-  for (std::size_t start = 0; start < n; start += block) {
-    const std::size_t length = std::min(block, n - start), at = start * reduction.elementBytes;
-    for (int rank = 0; rank < ranks; ++rank) from[rank] = sources.data[static_cast<std::size_t>(rank)] + at;
-    reduction.sumAll(result, nullptr, from, sources.factors.data(), ranks, length);
-    for (std::byte* const place : out) copyOn(place + at, result, length * reduction.elementBytes, streaming);
+// Combines rank by rank in `partial`. The last combination writes to `out`, which may be `partial`, and to `copy`, if that is not null.
+void combineBlock(const Reduction& reduction, const CombineSources& sources, const Block& block,
+                  std::byte* partial, std::byte* out, std::byte* copy) {
+  const std::size_t last = sources.data.size() - 1;
+  const std::byte* sum = sources.data[0] + block.at;
+  if (reduction.scales) {
+    reduction.enter(partial, sum, block.length, sources.factors[0]);
+    sum = partial;
+  }
+  for (std::size_t i = 1; i < last; ++i) {
+    reduction.combine(partial, sum, sources.data[i] + block.at, block.length, sources.factors[i]);
+    sum = partial;
+  }
+  reduction.finish(out, copy, sum, sources.data[last] + block.at, block.length, sources.factors[last]);
+}
+
+// Writes the same to all outputs, past the caches to two of them at once. Meanwhile `next` is fetched.
+void streamToAll(std::span<std::byte* const> out, std::size_t at, const std::byte* result, std::size_t bytes,
+                 ReadNext next) {
+  for (std::size_t i = 0; i < out.size(); i += 2) {
+    streamBytes(out[i] + at, i + 1 < out.size() ? out[i + 1] + at : nullptr, result, bytes, next);
+    next = {};
   }
 }
 
 }  // namespace
 
-// Two ranks and at most two outputs take a single pass. Otherwise each block is combined into `partial` rank
-// by rank, and the last combination writes it to the outputs: directly if there are at most two, else by
-// copying. Sums of small floats take a single pass over all ranks.
+// Where the reduction can, it does all in a single pass: the sum of two ranks, or of all if they are small floats, into at most two outputs.
+// Otherwise, and past the caches, it goes block by block.
 void combineAll(const Reduction& reduction, const CombineSources& sources, std::span<std::byte* const> out,
                 std::size_t n, bool streaming) {
   XYLEM_FAULT_POINT(kWork);
-  const std::size_t last = sources.data.size() - 1;
-  assert(last >= 1 && !out.empty());
-  if (reduction.sumAll != nullptr && (last > 1 || reduction.scales) && last < Reduction::kMaxSummed)
-    return sumAll(reduction, sources, out, n, streaming);
-  const Reduction::Finish finish = streaming ? reduction.finishStreaming : reduction.finish;
+  const auto& [data, factors] = sources;
+  assert(data.size() >= 2 && !out.empty());
+  const bool two = data.size() == 2 && !reduction.scales;
+  const bool sums = reduction.sumAll != nullptr && !two && data.size() <= Reduction::kMaxSummed;
+  const bool atOnce = out.size() <= 2 && !streaming;  // a pass writes to the outputs itself
   std::byte* const copy = out.size() > 1 ? out[1] : nullptr;
-  if (last == 1 && out.size() <= 2 && !reduction.scales)
-    return finish(out[0], copy, sources.data[0], sources.data[1], n, sources.factors[1]);
+  if (atOnce && two) return reduction.finish(out[0], copy, data[0], data[1], n, factors[1]);
+  if (atOnce && sums)
+    return reduction.sumAll(out[0], copy, data.data(), factors.data(), static_cast<int>(data.size()), n);
 
-  alignas(64) std::byte partial[kBlockBytes];
-  const std::size_t block = kBlockBytes / reduction.elementBytes;
-  for (std::size_t start = 0; start < n; start += block) {
-    const std::size_t length = std::min(block, n - start);
-    const std::size_t at = start * reduction.elementBytes;
-    const std::byte* sum = sources.data[0] + at;
-    if (reduction.scales) {
-      reduction.enter(partial, sum, length, sources.factors[0]);
-      sum = partial;
-    }
-    for (std::size_t i = 1; i < last; ++i) {
-      reduction.combine(partial, sum, sources.data[i] + at, length, sources.factors[i]);
-      sum = partial;
-    }
-    const std::byte* const own = sources.data[last] + at;
-    if (out.size() <= 2) {
-      finish(out[0] + at, copy == nullptr ? nullptr : copy + at, sum, own, length, sources.factors[last]);
-      continue;
-    }
-    reduction.finish(partial, nullptr, sum, own, length, sources.factors[last]);
-    for (std::byte* const place : out)
-      copyOn(place + at, partial, length * reduction.elementBytes, streaming);
+  alignas(kCacheLine) std::byte result[kStreamedBlockBytes];
+  const std::size_t whole = streaming ? kStreamedBlockBytes : kBlockBytes, element = reduction.elementBytes;
+  // The first block ends where a line of an output does, if elements do.
+  std::size_t most = (whole - reinterpret_cast<std::uintptr_t>(out[0]) % kCacheLine) / element;
+  for (std::size_t start = 0; start < n;) {
+    const Block block{start * element, std::min(most, n - start)};
+    if (sums)
+      sumBlock(reduction, sources, block, result);
+    else if (atOnce)
+      combineBlock(reduction, sources, block, result, out[0] + block.at,
+                   copy == nullptr ? nullptr : copy + block.at);
+    else
+      combineBlock(reduction, sources, block, result, result, nullptr);
+    start += block.length;
+    most = whole / element;
+    const std::size_t bytes = block.length * element;
+    if (streaming)
+      streamToAll(out, block.at, result, bytes,
+                  {data, block.at + bytes, std::min(most, n - start) * element});
+    else if (!atOnce)
+      for (std::byte* const place : out) copyBytes(place + block.at, result, bytes);
   }
+  if (streaming) endStreaming();
 }
 
 }  // namespace xylem::collectives

@@ -49,11 +49,7 @@ struct Reduction {
   Combine merge = nullptr;       // with ready ones
   Finish finish = nullptr;       // with raw own elements
   Finish finishMerge = nullptr;  // with ready ones
-  // The same for results much larger than the caches: `out` and `copy` are written past them if the processor
-  // can do that. Once the function has returned, they are visible to other cores as after ordinary stores.
-  Finish finishStreaming = nullptr;
-  Finish finishMergeStreaming = nullptr;
-  SumAll sumAll = nullptr;  // of floats smaller than 32 bits, for sums and averages; null for others
+  SumAll sumAll = nullptr;       // of floats smaller than 32 bits, for sums and averages; null for others
   Factor factor;
 };
 

@@ -1,6 +1,5 @@
 // The reductions for x86 processors with AVX2 and F16C.
 
-#include "core/copying.h"
 #include "runtime/collectives/reduction.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)

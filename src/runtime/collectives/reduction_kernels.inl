@@ -338,34 +338,6 @@ void sumAll(void* outBytes, void* copyBytes, const std::byte* const* sources, co
     sumAllInBlocks<Element, kOp>(out, copy, sources, scales, ranks, n);
 }
 
-// Computes a piece at a time into the first-level cache, and writes it past the caches from there. Meanwhile the next piece is fetched.
-template <typename Element, ReduceOp kOp>
-void finishStreaming(void* outBytes, void* copyBytes, const void* incomingBytes, const void* ownBytes,
-                     std::size_t n, Factor factor) {
-  constexpr std::size_t kBytes = sizeof(typename Element::Stored);
-  constexpr std::size_t kPiece = 8192;
-  auto* out = static_cast<std::byte*>(outBytes);
-  auto* copy = static_cast<std::byte*>(copyBytes);
-  const auto* incoming = static_cast<const std::byte*>(incomingBytes);
-  const auto* own = static_cast<const std::byte*>(ownBytes);
-  alignas(kCacheLine) std::byte piece[kPiece];
-  // The first piece ends where a line of `out` does, if elements do.
-  std::size_t most = (kPiece - reinterpret_cast<std::uintptr_t>(outBytes) % kCacheLine) / kBytes;
-  while (n != 0) {
-    const std::size_t length = n < most ? n : most;
-    const std::size_t bytes = length * kBytes;
-    finish<Element, kOp>(piece, nullptr, incoming, own, length, factor);
-    incoming += bytes;
-    own += bytes;
-    n -= length;
-    most = kPiece / kBytes;
-    streamBytes(out, copy, piece, bytes, {incoming, own, (n < most ? n : most) * kBytes});
-    out += bytes;
-    if (copy != nullptr) copy += bytes;
-  }
-  endStreaming();
-}
-
 template <typename Element, ReduceOp kOp>
 constexpr Reduction reductionOf() {
   // Ready elements have been scaled already.
@@ -378,8 +350,6 @@ constexpr Reduction reductionOf() {
   reduction.merge = &combine<Element, kReady>;
   reduction.finish = &finish<Element, kOp>;
   reduction.finishMerge = &finish<Element, kReady>;
-  reduction.finishStreaming = &finishStreaming<Element, kOp>;
-  reduction.finishMergeStreaming = &finishStreaming<Element, kReady>;
   if constexpr (kSumsAll<Element, kOp>) reduction.sumAll = &sumAll<Element, kOp>;
   return reduction;
 }

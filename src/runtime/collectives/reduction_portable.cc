@@ -1,6 +1,5 @@
 // The reductions for any processor.
 
-#include "core/copying.h"
 #include "runtime/collectives/reduction.h"
 
 #if defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__clang__)

@@ -61,9 +61,8 @@ Memory patterns(DataType type, std::size_t n, std::mt19937_64& random) {
   return made;
 }
 
-enum class Call { kEnter, kCombine, kMerge, kFinish, kFinishMerge, kStream, kStreamMerge };
-constexpr Call kCalls[] = {Call::kEnter,       Call::kCombine, Call::kMerge,      Call::kFinish,
-                           Call::kFinishMerge, Call::kStream,  Call::kStreamMerge};
+enum class Call { kEnter, kCombine, kMerge, kFinish, kFinishMerge };
+constexpr Call kCalls[] = {Call::kEnter, Call::kCombine, Call::kMerge, Call::kFinish, Call::kFinishMerge};
 
 void call(Call which, const Reduction& r, std::byte* out, std::byte* copy, const std::byte* incoming,
           const std::byte* own, std::size_t n) {
@@ -78,10 +77,6 @@ void call(Call which, const Reduction& r, std::byte* out, std::byte* copy, const
       return r.finish(out, copy, incoming, own, n, r.factor);
     case Call::kFinishMerge:
       return r.finishMerge(out, copy, incoming, own, n, r.factor);
-    case Call::kStream:
-      return r.finishStreaming(out, copy, incoming, own, n, r.factor);
-    case Call::kStreamMerge:
-      return r.finishMergeStreaming(out, copy, incoming, own, n, r.factor);
   }
 }
 

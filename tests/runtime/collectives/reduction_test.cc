@@ -150,12 +150,6 @@ void checkInteger(const Reduction& r, ReduceOp op) {
   r.finish(copy.data(), nullptr, a.data(), b.data(), n, r.factor);
   r.finishMerge(out.data(), nullptr, a.data(), b.data(), n, r.factor);
   ASSERT_EQ(out, copy);
-  std::vector<T> streamed(n), streamedCopy(n);
-  r.finishStreaming(streamed.data(), streamedCopy.data(), a.data(), b.data(), n, r.factor);
-  ASSERT_EQ(streamed, copy);
-  ASSERT_EQ(streamedCopy, copy);
-  r.finishMergeStreaming(a.data(), nullptr, a.data(), b.data(), n, r.factor);
-  ASSERT_EQ(a, copy);
 }
 
 TEST_P(Reductions, IntegersWrapAndAveragesTruncate) {
