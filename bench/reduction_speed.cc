@@ -5,7 +5,7 @@
 //
 // A combination reads two arrays and writes a third, a memcpy reads one and writes one: a result of 64 KiB is
 // compared with a memcpy of 96 KiB. In the last column the results are written past the caches, as memcpy
-// does from some size on. Times are processor times of the thread, medians of several batches.
+// does from some size on, by the function that does all of a collective: it also scales the first array, where others have that behind them. Times are processor times of the thread, medians of several batches.
 
 #include <sys/mman.h>
 

@@ -135,7 +135,7 @@ void streamBytes(std::byte* out, std::byte* copy, const std::byte* in, std::size
     constexpr std::size_t kBlock = std::size_t{16} << 10;
     for (std::size_t at = 0; at < bytes; at += kBlock) {
       const std::size_t n = std::min(kBlock, bytes - at);
-      streamBytes(out + at, nullptr, in + at, n);
+      streamBytes(out + at, nullptr, in + at, n, at == 0 ? next : ReadNext{});
       streamBytes(copy + at, nullptr, in + at, n);
     }
     return;

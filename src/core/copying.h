@@ -78,7 +78,7 @@ inline void copyPart(std::byte* out, const std::byte* in, std::size_t bytes, std
   whole < streamsFrom ? copyBytes(out, in, bytes) : copyBytesStreaming(out, in, bytes);
 }
 
-// Memory that the caller reads next: fetched while it writes, so that the memory has both to do all the time.
+// Memory that the caller reads next: fetched while it writes past the caches, so that the memory has both to do all the time.
 struct ReadNext {
   std::span<const std::byte* const> buffers;
   std::size_t at = 0, bytes = 0;  // of each

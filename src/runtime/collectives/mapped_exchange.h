@@ -3,7 +3,7 @@
 // the elements from all inputs and writes the results into all outputs.
 //
 //   MappedExchange::post(work, reach, rank, ranks, meeting.mine());
-//   if (mapped.start(work, meeting, reach))    // once all ranks have posted; false: stage the data
+//   if (mapped.start(work, streams, meeting, reach))    // once all ranks have posted; false: stage the data
 //     while (!mapped.piece()) { }
 //
 // A rank leaves the meeting when its share is done, and may use its buffers again when all others have left.

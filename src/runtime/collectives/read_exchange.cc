@@ -159,7 +159,7 @@ void ReadExchange::reduceStretch(Meeting& meeting, std::size_t begin, std::size_
   const bool isMine = needsOutput(work_, rank_);
   std::byte* const out = isMine ? work_.output + at : brought;
   combineAll(work_.reduction, {std::span(sources).first(static_cast<std::size_t>(ranks_)), factors_},
-             {&out, 1}, n, isMine && streamsResults(work_, rank_));
+             {&out, 1}, n, isMine && !collects_ && streamsResults(work_, rank_));
   if (!isMine) write(meeting, work_.root, at, n * element, out);
 }
 

@@ -7,8 +7,9 @@
 //   streamed.begin(mayStream);                                // all ranks have come, and write results in that way, if they can
 //   if (const auto change = streamed.end()) tell(*change);    // all have written theirs
 //
-// It tries where all buffers together have 16 to 128 MiB: the results of less may be in a cache for the program, which reads them next, and
-// much more fits into none. Results of reductions in place are never streamed (streamsResults).
+// It begins by the limit stream_exchange. It tries where all buffers together have 16 to 128 MiB, sizes of one power of two together: the results
+// of less may be in a cache for the program, which reads them next, and much more fits into none. Results of reductions in place are never
+// streamed (streamsResults).
 
 #include <array>
 #include <chrono>

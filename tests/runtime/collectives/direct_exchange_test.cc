@@ -461,15 +461,14 @@ class StreamedResultsOf : public Test {
  protected:
   static constexpr std::size_t kCount = std::size_t{512} << 10;
 
-  // Whether each rank has streamed the last of these operations.
-  std::vector<bool> run(ExchangeJob& job, Function function, std::size_t count, int times,
-                        bool secondInPlace = false) {
+  // Whether each rank has streamed the last of these operations, which are in place on the rank `inPlace`, if there is one.
+  std::vector<bool> run(ExchangeJob& job, Function function, std::size_t count, int times, int inPlace = -1) {
     for (int i = 0; i < times; ++i) {
       for (const int rank : {0, 1}) {
         DirectWork work = sumOf(in_[static_cast<std::size_t>(rank)], 2);
         work.function = function;
         work.count = count;
-        if (rank == 0 || !secondInPlace)
+        if (rank != inPlace)
           work.output = reinterpret_cast<std::byte*>(out_[static_cast<std::size_t>(rank)].data());
         job[rank].start(work);
       }
@@ -498,12 +497,16 @@ TEST_F(StreamedResultsOf, AllRanksGoTheWayThatIsFasterForOne) {
 }
 
 TEST_F(StreamedResultsOf, ReductionsInPlaceAreNotStreamedAndDoNotCount) {
-  ExchangeJob job(2, Reach::kAll, false, transport::CopyChoices::fromText("adapt=1"));
-  job.useStreamingTimes(600us, 600us);
-  for (int i = 0; i < 100; ++i) EXPECT_THAT(run(job, Function::kAllReduce, 32, 1, true), Each(false));
-  const int before = job.clockReads();
-  for (int i = 0; i < 40; ++i) EXPECT_THAT(run(job, Function::kAllReduce, kCount, 1, true), Each(false)) << i;
-  EXPECT_EQ(job.clockReads(), before);
+  for (const int inPlace : {0, 1}) {
+    ExchangeJob job(2, Reach::kAll, false, transport::CopyChoices::fromText("adapt=1,stream_exchange=0"));
+    job.useStreamingTimes(600us, 600us);
+    EXPECT_THAT(run(job, Function::kAllReduce, kCount, 1), Each(true));
+    EXPECT_THAT(run(job, Function::kAllReduce, kCount, 1, inPlace), Each(false));
+    const int before = job.clockReads();
+    for (int i = 0; i < 40; ++i)
+      EXPECT_THAT(run(job, Function::kAllReduce, kCount, 1, inPlace), Each(false)) << i;
+    EXPECT_EQ(job.clockReads(), before);
+  }
 }
 
 TEST_F(StreamedResultsOf, WhereNothingIsTriedTheLimitDecides) {

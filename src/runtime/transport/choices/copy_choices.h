@@ -38,13 +38,14 @@ struct CopyChoices {
   std::uint64_t staged = std::uint64_t{2} << 10;
   // Messages of this many bytes or more are written past the caches.
   std::uint64_t streamMessage = kStreamedMessage;
-  // Results of an exchange are written past the caches if all ranks' buffers together have more bytes than this.
+  // Results of an exchange are written past the caches if all ranks' buffers together have more bytes than this, but for those of reductions in
+  // place. With `adapt`, this is where mapped ones begin.
   std::uint64_t streamExchange = std::uint64_t{48} << 20;
   // 1: data that is staged for a far core, and steps of messages to it, are written past the caches.
   std::uint64_t streamFar = 0;
   // 1: ranks take the others' cores for far when they begin, until they have found out.
   std::uint64_t far = 0;
-  // 1: what is read and what is staged is only where ranks begin. While they run they try the other way now and then
+  // 1: what is read, staged and written past the caches is only where ranks begin. While they run they try the other way now and then
   // (two_ways.h). 0: they keep to it.
   std::uint64_t adapt = 0;
   // 1: memory that others often read through the kernel is put into huge pages (local/huge_pages.h).
