@@ -30,8 +30,16 @@
 #define SMALL 1     /* staged data of all ranks */
 #define BROADCAST 2 /* staged data of rank 0 alone, which does not wait for the others */
 #define LARGE 4     /* in the buffers of all ranks */
+#define REDUCE 8    /* staged data of all ranks but rank 0, which alone waits for the others */
 #ifndef KINDS
-#define KINDS 7
+#define KINDS 15
+#endif
+
+/* How many operations that brought it data a rank may have left without saying so. */
+#ifdef MUTATE_MORE_UNTOLD
+#define UNTOLD SLOTS
+#else
+#define UNTOLD (SLOTS - 1)
 #endif
 
 /* -------------------------------------------------------------------------------------------- what can be done wrong */
@@ -126,12 +134,15 @@ inline choose(op) {
     :: KINDS & SMALL -> plan[op] = SMALL
     :: KINDS & BROADCAST -> plan[op] = BROADCAST
     :: KINDS & LARGE -> plan[op] = LARGE
+    :: KINDS & REDUCE -> plan[op] = REDUCE
     fi
   fi
 }
 
-#define POSTS(op) (plan[op] != BROADCAST || me == 0)
-#define AWAITS(op, other) ((other) != me && (plan[op] != BROADCAST || (other) == 0))
+#define BRINGS_TO(op, from, to) (plan[op] == BROADCAST -> (from) == 0 : plan[op] != REDUCE || (to) == 0)
+#define IS_BROUGHT(op) (plan[op] == BROADCAST && me != 0 || plan[op] == REDUCE && me == 0)
+#define POSTS(op) (plan[op] == BROADCAST || plan[op] == REDUCE -> !IS_BROUGHT(op) : true)
+#define AWAITS(op, other) ((other) != me && BRINGS_TO(op, other, me))
 
 #define GIVEN_UP mailbox[0].gaveUp
 
@@ -173,11 +184,11 @@ inline awaitLeft(least) {
       :: GIVEN_UP -> goto giveUp
       :: else
       fi;
-      /* any value from there to the newest */
+      /* any value that was stored, from there to the newest */
       got = (least);
       do
       :: got < mailbox[other].left -> got++
-      :: break
+      :: mailbox[other].leftTells[got].upTo[other] > 0 || got == 0 -> break
       od;
       leftSeen.upTo[other] = got;
       if
@@ -241,8 +252,12 @@ inline meet(op) {
 }
 
 inline leave(op) {
-  mailbox[me].left = op;
-  tell(mailbox[me].leftTells[op])
+  if
+  :: IS_BROUGHT(op) && op - mailbox[me].left <= UNTOLD -> skip
+  :: else ->
+    mailbox[me].left = op;
+    tell(mailbox[me].leftTells[op])
+  fi
 }
 
 inline lookForWithdrawn() {

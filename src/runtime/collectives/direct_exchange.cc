@@ -123,8 +123,7 @@ void DirectExchange::start(const DirectWork& work) {
   ++starts_;
   work_ = work;
   call_ = postedCall(work);
-  const bool isRoot = meeting_.rank() == work.root;
-  isBrought_ = isRooted(work.function) && isRoot == (work.function == Function::kReduce);
+  isBrought_ = isBrought(work, meeting_.rank());
   stagedIsPrepared_ = false;
   alwaysStaged_ =
       isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_, choices_);
@@ -470,7 +469,7 @@ DirectExchange::Outcome DirectExchange::finishStage() {
     if (unreadable_) unreadable_ = !allPosted(transport::PostedCall::kReadable);
   }
   staged_.finish(meeting_);
-  meeting_.leave();
+  isBrought_ ? meeting_.leaveOneWay() : meeting_.leave();
   if (staged_.done()) return Outcome::kDone;
   nextMeeting();
   return Outcome::kAdvanced;

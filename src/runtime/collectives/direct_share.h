@@ -42,6 +42,11 @@ inline bool needsOutput(const DirectWork& work, int rank) {
   return work.function != Function::kReduce || rank == work.root;
 }
 
+// Whether data goes one way, and to this rank.
+inline bool isBrought(const DirectWork& work, int rank) {
+  return isRooted(work.function) && (rank == work.root) == (work.function == Function::kReduce);
+}
+
 // The buffers of all ranks together.
 inline std::size_t allBytes(const DirectWork& work, int ranks) {
   const auto n = static_cast<std::size_t>(ranks);

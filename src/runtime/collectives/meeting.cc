@@ -17,16 +17,14 @@ void Meeting::populateRing() {
   ringIsPopulated_ = true;
 }
 
-// Reading how far another rank has left costs a transfer of that rank's cache line, which it writes in every
-// operation. So it is not read for every operation: this waits until the others have left `more` meetings
-// than needed, which serves the next operations too.
-bool Meeting::findSlot(std::uint64_t needed, std::uint64_t more) {
+// To load how far another rank is costs a transfer of its cache line, so it is not loaded for every operation: where that rank is farther
+// than needed, the next operations need not ask.
+bool Meeting::findSlot(std::uint64_t needed) {
   std::uint64_t leftByAll = number_;
   for (; next_ < others_.size(); ++next_) {
     const auto p = static_cast<std::size_t>(others_[next_]);
-    if (leftSeen_[p] >= needed) continue;
-    leftSeen_[p] = peers_[p].mailbox->left.load(std::memory_order_acquire);
-    if (leftSeen_[p] < needed + more) return blockedBy(others_[next_]);
+    if (leftSeen_[p] < needed) leftSeen_[p] = peers_[p].mailbox->left.load(std::memory_order_acquire);
+    if (leftSeen_[p] < needed) return blockedBy(others_[next_]);
   }
   for (const int rank : others_) leftByAll = std::min(leftByAll, leftSeen_[static_cast<std::size_t>(rank)]);
   leftByAll_ = leftByAll;

@@ -71,8 +71,10 @@ class Meeting {
       if (!ringIsPopulated_) populateRing();
       ringNeeds = ring_.needed();
     }
-    if (std::max(slotNeeds, ringNeeds) <= leftByAll_) return true;
-    return ringNeeds > slotNeeds ? findSlot(ringNeeds, 0) : findSlot(slotNeeds, slots / 2 - 1);
+    // The others leave all meetings before this one by themselves, and tell so of all but the last kMostUntold.
+    static_assert(transport::kMostUntold < transport::kSmallStagingAreas);
+    const std::uint64_t needed = std::max(slotNeeds, ringNeeds);
+    return needed <= leftByAll_ || findSlot(needed);
   }
   // This rank's descriptor, and its staging area. The others poll the descriptor: it is written at once, after the data.
   transport::Descriptor& mine() { return mailbox_.slot(number_); }
@@ -115,7 +117,15 @@ class Meeting {
   // False if a rank has withdrawn from the job: its buffers are its own again. It will tell why. The caller
   // holds a Visit, so that a rank that withdraws later waits for its end.
   bool othersArePresent();
-  void leave() { mailbox_.left.store(number_, std::memory_order_release); }
+  void leave() {
+    mailbox_.left.store(number_, std::memory_order_release);
+    leftTold_ = number_;
+  }
+  // The same on a rank that this meeting brought data to. Ranks that bring it run ahead until no slot is free, and then load how far it is
+  // over and over, each time taking the line away from this rank. So it tells only of one such meeting in a few; of all once it leaves another.
+  void leaveOneWay() {
+    if (staging_ == transport::StagingKind::kRing || number_ - leftTold_ > transport::kMostUntold) leave();
+  }
   // True once all others have left this meeting.
   bool othersLeft();
 
@@ -128,7 +138,7 @@ class Meeting {
   std::size_t nextRingAt() const {
     return staging_ == transport::StagingKind::kRing ? ring_.next(ringBytes_) : 0;
   }
-  bool findSlot(std::uint64_t needed, std::uint64_t more);
+  bool findSlot(std::uint64_t needed);
   bool blockedBy(int rank) {
     waitsFor_ = rank;
     return false;
@@ -143,6 +153,7 @@ class Meeting {
   StagingRing ring_;
   bool ringIsPopulated_ = false;
   std::size_t ringAt_ = 0, ringBytes_ = 0;  // of this meeting, if it is staged in the ring
+  std::uint64_t leftTold_ = 0;              // the last meeting that this rank has told the others it has left
   std::vector<std::uint64_t> leftSeen_;     // by rank: meetings that it is known to have left
   std::uint64_t leftByAll_ = 0;             // meetings that all are known to have left
   std::size_t next_ = 0;                    // of the ranks to look at

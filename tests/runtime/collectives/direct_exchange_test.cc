@@ -131,6 +131,80 @@ TEST_P(DirectExchangeOf, ARootRunsAheadOnlyAsFarAsThereAreSlots) {
     }
 }
 
+TEST_P(DirectExchangeOf, RanksThatDataIsBroughtToCountMostOperationsLater) {
+  for (const Function function : {Function::kBroadcast, Function::kReduce}) {
+    ExchangeJob job(GetParam());
+    Buffers buffers = buffersOf(job.ranks(), 4);
+    const auto run = [&](Function called) {
+      for (int rank = 0; rank < job.ranks(); ++rank) {
+        DirectWork work = sumOf(buffers[static_cast<std::size_t>(rank)], job.ranks());
+        work.function = called;
+        job[rank].start(work);
+      }
+      ASSERT_THAT(job.finish(1), Each(Outcome::kDone));
+    };
+    const std::uint64_t most = transport::kMostUntold;
+    for (std::uint64_t number = 1; number <= 2 * most + 2; ++number) {
+      run(function);
+      for (int rank = 0; rank < job.ranks(); ++rank) {
+        const bool brings = (rank == 0) == (function == Function::kBroadcast);
+        EXPECT_EQ(job.mailbox(rank).left, brings ? number : number / (most + 1) * (most + 1));
+        // Ranks that bring nothing post nothing.
+        EXPECT_EQ(job.mailbox(rank).slot(number).number, brings ? number : 0);
+      }
+    }
+    run(function);
+    run(Function::kAllReduce);
+    for (int rank = 0; rank < job.ranks(); ++rank) EXPECT_EQ(job.mailbox(rank).left, 2 * most + 4);
+  }
+}
+
+// Whatever comes next and however far a rank is ahead, none waits for what another one has done and not counted.
+TEST_P(DirectExchangeOf, RanksComeThroughAnyRowOfOperationsAtTheirOwnPace) {
+  std::mt19937 random(7);
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    ExchangeJob job(GetParam(), repeat % 2 == 0 ? Reach::kAll : Reach::kNone);
+    constexpr Function kFunctions[] = {Function::kBroadcast, Function::kReduce, Function::kAllReduce};
+    // In descriptors, little and small areas, and the ring.
+    constexpr std::size_t kCounts[] = {1, 4, 60, 200, 500, 3000};
+    struct Call {
+      Function function;
+      std::size_t count;
+      int root;
+    };
+    std::vector<Call> calls;
+    for (int row = 0; row < 20; ++row) {
+      const Call call{kFunctions[random() % 3], kCounts[random() % 6], static_cast<int>(random() % 2)};
+      calls.insert(calls.end(), random() % 40, call);
+    }
+    Buffers buffers = buffersOf(job.ranks(), 3000);
+    std::vector<std::size_t> begun(buffers.size(), 0);
+    std::vector<bool> busy(buffers.size(), false);
+    std::size_t through = 0;
+    for (int steps = 0; steps < 200000 && through < buffers.size(); ++steps) {
+      // One rank goes on as far as it can.
+      const std::size_t rank = random() % buffers.size();
+      for (Outcome outcome = Outcome::kDone; outcome != Outcome::kWouldBlock;) {
+        if (!busy[rank]) {
+          if (begun[rank] == calls.size()) break;
+          const Call& call = calls[begun[rank]++];
+          DirectWork work = sumOf(buffers[rank], job.ranks());
+          work.function = call.function;
+          work.count = call.count;
+          work.root = call.root;
+          job[static_cast<int>(rank)].start(work);
+          busy[rank] = true;
+        }
+        outcome = job[static_cast<int>(rank)].step();
+        if (outcome != Outcome::kDone) continue;
+        busy[rank] = false;
+        if (begun[rank] == calls.size()) ++through;
+      }
+    }
+    EXPECT_EQ(through, buffers.size()) << "in row " << repeat;
+  }
+}
+
 // One collective of `count` elements, in place or not, on buffers that other ranks cannot map.
 void runOutOfReach(ExchangeJob& job, Function function, std::size_t count, bool inPlace, int root,
                    unsigned seed) {

@@ -46,6 +46,8 @@ constexpr std::size_t kMostStaged = std::size_t{256} << 10;
 // The data of an operation never overlaps that of the next one.
 constexpr std::size_t kLeastCycle = 3 * kMostStaged;
 constexpr std::size_t kStagingRingBytes = std::size_t{4} << 20;
+// A rank that is brought data may have left so many operations that it has not counted in `left` yet (Meeting::leaveOneWay).
+constexpr std::size_t kMostUntold = 7;
 enum class StagingKind { kInline, kSmall, kLittle, kMany, kRing };
 // Where this many bytes of an operation are staged, at most kMostStaged; those of more than `most` in the ring. All ranks have to come to
 // the same.
@@ -118,7 +120,7 @@ static_assert(sizeof(Descriptor) == 128);
 
 struct Mailbox {
   std::array<Descriptor, kMailboxSlots> descriptors;
-  // The last operation in which this rank no longer needs the others' descriptors and buffers.
+  // The last operation in which this rank no longer needs the others' descriptors and buffers, or one of kMostUntold before it.
   alignas(64) std::atomic<std::uint64_t> left;
   // 1 once this rank has given up: the others must not begin to use its buffers.
   alignas(64) std::atomic<std::uint32_t> gaveUp;
