@@ -159,7 +159,7 @@ TEST_P(DirectExchangeOf, RanksThatDataIsBroughtToCountMostOperationsLater) {
   }
 }
 
-// Whatever comes next and however far a rank is ahead, none waits for what another one has done and not counted.
+// However far a rank is ahead and whatever comes next, it does not wait for what another one has done and not counted.
 TEST_P(DirectExchangeOf, RanksComeThroughAnyRowOfOperationsAtTheirOwnPace) {
   std::mt19937 random(7);
   for (int repeat = 0; repeat < 4; ++repeat) {

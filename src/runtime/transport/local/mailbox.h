@@ -27,7 +27,7 @@
 
 namespace xylem::transport {
 
-// A root may run this many operations ahead. Once per half of them it loads how far the others are, which is the transfer of a line.
+// A root may run this many operations ahead.
 constexpr std::size_t kMailboxSlots = 32;
 // Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of three kinds, or in the ring.
 constexpr std::size_t kInlineBytes = 32;
@@ -46,7 +46,7 @@ constexpr std::size_t kMostStaged = std::size_t{256} << 10;
 // The data of an operation never overlaps that of the next one.
 constexpr std::size_t kLeastCycle = 3 * kMostStaged;
 constexpr std::size_t kStagingRingBytes = std::size_t{4} << 20;
-// A rank that is brought data may have left so many operations that it has not counted in `left` yet (Meeting::leaveOneWay).
+// This many operations that brought data to a rank may be over there and not be counted in `left` yet (Meeting::leaveOneWay).
 constexpr std::size_t kMostUntold = 7;
 enum class StagingKind { kInline, kSmall, kLittle, kMany, kRing };
 // Where this many bytes of an operation are staged, at most kMostStaged; those of more than `most` in the ring. All ranks have to come to
