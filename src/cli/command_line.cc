@@ -60,6 +60,14 @@ OptionPage pageOf(const CLI::Option& option) {
 // options, which can be longer than the help, and lists of words before the text.
 class HelpFormatter : public CLI::Formatter {
  public:
+  // Without what the library adds to a flag that clears its target.
+  std::string make_option_name(const CLI::Option* option, bool isPositional) const override {
+    constexpr std::string_view kCleared = "{false}";
+    std::string text = CLI::Formatter::make_option_name(option, isPositional);
+    if (const std::size_t at = text.find(kCleared); at != std::string::npos) text.erase(at, kCleared.size());
+    return text;
+  }
+
   std::string make_option_opts(const CLI::Option* option) const override {
     std::string text = CLI::Formatter::make_option_opts(option);
     for (const char* label : {"Excludes", "Needs"})

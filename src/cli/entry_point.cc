@@ -17,7 +17,8 @@ variable cannot be used. `run` has its program's.
 `xylem COMMAND --help` tells about each command.)";
 
 int complain(const std::string& message, int status) {
-  const std::string line = fmt::format("{} {}\n", terminalOf(stderr).paint(Style::kRed, "xylem:"), message);
+  const std::string line =
+      fmt::format("{} {}\n", terminalOf(stderr).paint(Style::kRed, "xylem:"), withoutControls(message));
   std::fwrite(line.data(), 1, line.size(), stderr);
   return status;
 }

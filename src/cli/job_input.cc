@@ -6,15 +6,16 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "cli/machine_input.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "cli/version_input.h"
 #include "core/error.h"
+#include "core/text_file.h"
 #include "insight/preflight/preflight.h"
 #include "planner/search/channel_search.h"
 #include "planner/topology/attributes.h"
@@ -52,13 +53,13 @@ std::string takeSuffix(std::string& text, char mark, std::string_view allowed) {
   return suffix;
 }
 
+constexpr std::size_t kMaxPlacementBytes = std::size_t{256} << 20;
+
 // Reads a placement file: the host of each rank, one number per line, rank after rank, hosts counted from 0.
 // The rest of a line after # is a comment. Throws InputError with file and line.
 std::vector<int> readPlacement(const std::string& path, int hosts) {
-  std::ifstream file(path);
-  if (!file.is_open())
-    throw InputError({"--ranks", 0}, "`" + path + "`",
-                     "block, round-robin, or a readable file with the host of each rank");
+  std::istringstream file(readFile(path, "block, round-robin, or a file with the host of each rank (--ranks)",
+                                   kMaxPlacementBytes));
   std::vector<int> hostOfRank;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {

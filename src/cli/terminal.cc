@@ -101,10 +101,21 @@ void noteOutputError(int error) {
   if (firstOutputError == 0) firstOutputError = error;
 }
 
+std::string withoutControls(std::string_view text) {
+  constexpr unsigned char kFirstPrintable = 0x20, kDelete = 0x7f;
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool isPrinted = (byte >= kFirstPrintable && byte != kDelete) || c == '\n' || c == '\t';
+    isPrinted ? result += c : result += fmt::format("\\x{:02x}", byte);
+  }
+  return result;
+}
+
 void warn(std::string_view text) {
-  warnings.emplace_back(text);
+  warnings.push_back(withoutControls(text));
   const std::string line =
-      fmt::format("{} {}\n", terminalOf(stderr).paint(Style::kYellow, "xylem: warning:"), text);
+      fmt::format("{} {}\n", terminalOf(stderr).paint(Style::kYellow, "xylem: warning:"), warnings.back());
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -38,6 +38,9 @@ void writeJson(const nlohmann::ordered_json& json, int indent = 1);
 int outputError();
 void noteOutputError(int error);
 
+// The text with `\x1b` for an escape, and so on: what a file or a variable holds must not reach the terminal as commands. For messages on standard error.
+std::string withoutControls(std::string_view text);
+
 // Prints "xylem: warning: ..." on standard error, yellow on a terminal.
 void warn(std::string_view text);
 // All warnings of this process until now, for pages that outlive the terminal.

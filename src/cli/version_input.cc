@@ -14,18 +14,17 @@ namespace xylem::cli {
 void addVersionOption(Command& command, std::string& version) {
   command
       .option(
-          "--nccl", version,
+          kVersionOption, version,
           "the version of NCCL to plan for, such as 2.27.7 (xylem versions lists them; default: XYLEM_NCCL)")
       .value("VERSION");
 }
 
-rules::Version versionNamed(const std::string& text, const Settings& settings) {
+rules::Version versionNamed(const std::string& text, const Settings& settings, const char* option) {
   const std::string& wanted = text.empty() ? settings.text(Setting::kNccl) : text;
   const auto version = rules::parseVersion(wanted);
   if (version) return *version;
   if (text.empty()) rules::rulesOf(settings);  // throws, naming the variable
-  throw InputError({"--nccl", 0}, "`" + text + "`",
-                   "a version of NCCL, such as " + rules::knownVersionsText());
+  throw InputError({option, 0}, "`" + text + "`", "a version of NCCL, such as " + rules::knownVersionsText());
 }
 
 std::vector<std::string> unknownTo(const rules::Version& version, const Settings& settings) {
@@ -41,14 +40,16 @@ std::vector<std::string> unknownTo(const rules::Version& version, const Settings
     add(spec.name, settings.origin(spec.id));
     if (spec.kind == SettingKind::kLevel && !paths::parseLevel(settings.text(spec.id), *rules))
       lines.push_back(fmt::format("{}={} ({}): NCCL {} knows no such level, and ignores it", spec.name,
-                                  settings.text(spec.id), settings.origin(spec.id), rules::versionText(version)));
+                                  settings.text(spec.id), settings.origin(spec.id),
+                                  rules::versionText(version)));
   }
   for (const Settings::Unread& other : settings.unread()) add(other.variable->name, other.origin);
   return lines;
 }
 
-std::shared_ptr<const rules::RuleSet> rulesNamed(const std::string& text, const Settings& settings) {
-  const rules::Version version = versionNamed(text, settings);
+std::shared_ptr<const rules::RuleSet> rulesNamed(const std::string& text, const Settings& settings,
+                                                 const char* option) {
+  const rules::Version version = versionNamed(text, settings, option);
   auto rules = rules::rulesOf(version);
   if (!rules::isRelease(*rules, version)) {
     const std::string_view difference = rules::differenceFromKnown(version);

@@ -198,9 +198,9 @@ void Settings::set(const SettingSpec& s, const std::string& value, const std::st
       throw InputError({where, 0}, value, fmt::format("an integer from {} to {}", s.minimum, s.maximum));
     e.number = *number;
   } else if (s.kind == SettingKind::kLevel && !isLevel(value)) {
-    warnings_.push_back(fmt::format("{}={} ({}) is not one of {}: ignored, as NCCL does", s.name, value,
-                                    origin, fmt::join(kPathLevels, " ")));
-    return;
+    return ignore({&s, value, origin,
+                   fmt::format("{}={} ({}) is not one of {}: ignored, as NCCL does", s.name, value, origin,
+                               fmt::join(kPathLevels, " "))});
   }
   noteOddity(s.name, value, origin);
   entries_[static_cast<std::size_t>(s.id)] = std::move(e);
@@ -254,7 +254,8 @@ void Settings::readEnvironment() {
   for (const auto& [name, value] : unknown) noteUnknown(name, value, "environment");
   if (const char* file = std::getenv("NCCL_CONF_FILE")) {
     if (!readFile(file))
-      warnings_.push_back(fmt::format("NCCL_CONF_FILE={} (environment) cannot be read: ignored", file));
+      ignore({nullptr, file, "environment",
+              fmt::format("NCCL_CONF_FILE={} (environment) cannot be read: ignored", file)});
   } else if (const char* home = std::getenv("HOME")) {
     readFile(std::string(home) + "/.nccl.conf");
   }
@@ -272,9 +273,17 @@ void Settings::takeAnswers(const std::function<const char*(const char*)>& answer
   }
 }
 
+void Settings::ignore(Ignored ignored) {
+  warnings_.push_back(ignored.warning);
+  ignored_.push_back(std::move(ignored));
+}
+
 bool Settings::readFile(const std::string& path) {
   std::ifstream file(path);
   if (!file.is_open()) return false;
+  file.peek();  // a directory can be opened, and not read
+  if (file.bad()) return false;
+  file.clear();  // an empty file is at its end
   takeLines(file, path);
   return true;
 }

@@ -101,6 +101,14 @@ class Settings {
   // Oddities that are no errors: values that NCCL ignores or changes, variables of NCCL that its plans depend on and Xylem does
   // not read, and unknown NCCL_* or XYLEM_* names with a suggestion.
   const std::vector<std::string>& warnings() const { return warnings_; }
+  // A value that NCCL ignores because it cannot use it, or, without `spec`, a file that cannot be read. warnings() has these, too.
+  struct Ignored {
+    const SettingSpec* spec = nullptr;
+    std::string value;
+    std::string origin;
+    std::string warning;
+  };
+  const std::vector<Ignored>& ignored() const { return ignored_; }
   // The variables of NCCL or its plugins that are set and that no plan depends on: what they are, and where they
   // are set.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -132,7 +140,8 @@ class Settings {
   void readEnvironment();
   void setOrRefuse(const SettingSpec& spec, const std::string& value, const std::string& origin);
   void takeLines(std::istream& lines, const std::string& file);
-  // False if there is no such file.
+  void ignore(Ignored ignored);
+  // False if there is no such file, or it is a directory.
   bool readFile(const std::string& path);
   // Whether a variable names a plugin, which may have variables of its own.
   bool namesPlugin() const;
@@ -143,6 +152,7 @@ class Settings {
 
   std::vector<Entry> entries_;
   std::vector<std::string> warnings_;
+  std::vector<Ignored> ignored_;
   std::vector<std::string> notes_;
   std::vector<Unread> unread_;
   std::vector<Refusal> refusals_;

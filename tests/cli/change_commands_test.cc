@@ -157,7 +157,10 @@ TEST(VmTest, PairsTheDevicesOfADump) {
   const std::string out = (folder.folder() / "vm.xml").string();
   const Outcome run = runCommand({"vm", flat, "--pair", "auto", "-o", out});
   EXPECT_EQ(run.status, 0) << run.errors;
-  EXPECT_THAT(run.errors, HasSubstr("Azure ND H100 v5"));
+  EXPECT_THAT(run.errors, AllOf(HasSubstr("Azure ND H100 v5"), Not(HasSubstr("PCI switches"))));
+  EXPECT_THAT(runCommand({"vm", "dgxh100", "--pair", "auto"}).errors,
+              HasSubstr("shows PCI switches that hold GPUs and NICs"));
+  EXPECT_THAT(runCommand({"vm", "seed-a40x2", "--pair", "auto"}).errors, Not(HasSubstr("PCI switches")));
   EXPECT_EQ(runCommand({"lint", out}).status, 0) << runCommand({"lint", out}).output;
   const auto planned =
       nlohmann::json::parse(runCommand({"why", out, "gdr", "gpu3", "net3", "--json"}).output);
@@ -190,6 +193,9 @@ TEST(VmTest, RefusesWithTheLineOfTheMap) {
   const Outcome run = runCommand({"vm", "--host", host.path(), "--guest-map", map.path()});
   EXPECT_EQ(run.status, 2);
   EXPECT_THAT(run.errors, HasSubstr("vm.map:2: found `0000:77:00.0`"));
+  const Outcome folder = runCommand({"vm", "--host", host.path(), "--guest-map", "/"});
+  EXPECT_EQ(folder.status, 2);
+  EXPECT_THAT(folder.errors, HasSubstr("/: found a directory; expected a map of devices"));
 }
 
 }  // namespace

@@ -141,6 +141,10 @@ TEST(ZooCommandTest, ListsMachinesWithWhatTheyAre) {
   EXPECT_THAT(file.output, HasSubstr("topologies/dgxh100.xml\n"));
   const auto json = nlohmann::json::parse(runCommand({"zoo", "--json"}).output);
   EXPECT_GT(json["machines"].size(), 40u);
+  for (const auto& machine : json["machines"]) EXPECT_NE(machine["what"], "") << machine["name"];
+  const auto one = nlohmann::json::parse(runCommand({"zoo", "dgxh100", "--json"}).output);
+  ASSERT_EQ(one["machines"].size(), 1u);
+  EXPECT_EQ(one["machines"][0]["name"], "dgxh100");
   EXPECT_EQ(runCommand({"zoo", "nothing-like-it"}).status, 2);
 }
 

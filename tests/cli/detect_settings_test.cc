@@ -164,6 +164,23 @@ TEST(SettingsCommandTest, ValuesThatPlanningWouldRefuseAreNamed) {
   EXPECT_THAT(run.errors, HasSubstr("NCCL_ALGO: found `Rinng`; expected one of Tree, Ring"));
 }
 
+TEST(SettingsCommandTest, ValuesThatNcclIgnoresAndFilesThatCannotBeReadAreNamed) {
+  const auto errors = [](const std::string& name, const std::string& value, const std::string& output) {
+    const Outcome run = runCommand({"settings", "--set-only"}, {{name, value}});
+    EXPECT_EQ(run.status, 2) << name << "=" << value;
+    EXPECT_THAT(run.output, HasSubstr(output));
+    return run.errors;
+  };
+  EXPECT_THAT(errors("NCCL_P2P_LEVEL", "FOO", "FOO (ignored)"),
+              HasSubstr("NCCL_P2P_LEVEL=FOO (environment) is not one of"));
+  EXPECT_THAT(errors("NCCL_CONF_FILE", "/nonexistent", ""),
+              HasSubstr("NCCL_CONF_FILE=/nonexistent (environment) cannot be read"));
+  EXPECT_THAT(errors("NCCL_CONF_FILE", "/", ""), HasSubstr("NCCL_CONF_FILE=/ (environment) cannot be read"));
+  EXPECT_THAT(errors("NCCL_GRAPH_FILE", "/", "NCCL_GRAPH_FILE"), HasSubstr("cannot read /: Is a directory"));
+  const ScratchFile empty("nccl.conf", "");
+  EXPECT_EQ(runCommand({"settings", "--set-only"}, {{"NCCL_CONF_FILE", empty.path()}}).status, 0);
+}
+
 TEST(SettingsCommandTest, FilesThatCannotBeWrittenAreNamed) {
   const Outcome run =
       runCommand({"settings", "--set-only"}, {{"NCCL_TOPO_DUMP_FILE", "/nonexistent/topo.xml"}});

@@ -78,6 +78,9 @@ TEST(DiffCommandTest, PlansInJson) {
 TEST(DiffCommandTest, SaysWhatItCannotUse) {
   const ScratchFile host("host.xml", smallHost());
   const ScratchFile plan("plan.json", "{\"format\": \"xylem-plan-1\"}");
+  const ScratchFile cut("cut.json", "{\"format\":\n");
+  const ScratchFile odd("odd.json", "\n{\n\"format\" 1}\n");
+  const ScratchFile list("list.json", "[1, 2]\n");
   const auto refuses = [](const std::vector<std::string>& words, const std::string& message) {
     const Outcome run = runCommand(words);
     EXPECT_EQ(run.status, 2) << message;
@@ -92,7 +95,11 @@ TEST(DiffCommandTest, SaysWhatItCannotUse) {
   refuses({"diff", host.path(), "--b", "NCCL_CROSS_NIC="}, "NAME=VALUE");
   refuses({"diff", host.path(), "--b", "NCCL_CROSS_NIC=7"}, "an integer from 0 to 2");
   refuses({"diff", host.path(), "--nodes", "2,x"}, "a number of hosts");
-  refuses({"diff", host.path(), plan.path()}, "xylem plan --json");
+  refuses({"diff", host.path(), "--b", "nccl=foo"}, "--b: found `foo`; expected a version of NCCL");
+  refuses({"diff", host.path(), plan.path()}, "found a plan that cannot be read: key '");
+  refuses({"diff", host.path(), cut.path()}, "cut.json:1: found JSON that ends too soon; expected a plan");
+  refuses({"diff", host.path(), odd.path()}, "odd.json:3: found text that is no JSON; expected a plan");
+  refuses({"diff", host.path(), list.path()}, "list.json: found JSON of another format; expected a plan");
   refuses({"diff", plan.path(), plan.path(), "--nodes", "2"}, "made already");
   refuses({"diff", host.path(), "no/such.xml"}, "no/such.xml");
 }

@@ -84,13 +84,19 @@ TEST(OrderCommandTest, SaysWhatCannotBeUsed) {
     return run.errors;
   };
   EXPECT_THAT(errors({}), HasSubstr("--fabric"));
-  EXPECT_THAT(errors({"--fabric", "/nonexistent"}), HasSubstr("/nonexistent"));
+  EXPECT_THAT(errors({"--fabric", "/nonexistent"}), HasSubstr("/nonexistent: found nothing to read"));
+  EXPECT_THAT(errors({"--fabric", "/"}), HasSubstr("/: found a directory; expected a file that describes"));
+  // The content of a file must not move a terminal's cursor.
+  const ScratchFile escapes("escapes.txt", "foo\033[31mred bar\n");
+  EXPECT_THAT(errors({"--fabric", escapes.path()}), HasSubstr("found `foo\\x1b[31mred`"));
   EXPECT_THAT(errors({"--fabric", broken.path()}),
               AllOf(HasSubstr("broken.txt:2"), HasSubstr("`leaf`, perhaps")));
   EXPECT_THAT(errors({"--fabric", fabric.path(), "--hosts", "a,b"}), HasSubstr("found 2 hosts; expected 4"));
   EXPECT_THAT(errors({"--fabric", fabric.path(), "--hosts", "a,b,c,e"}), HasSubstr("no host `e`"));
   EXPECT_THAT(errors({"--fabric", fabric.path(), "--hosts", "a,b,c,[d"}), HasSubstr("--hosts"));
-  EXPECT_THAT(errors({"--fabric", fabric.path(), "--hostfile", "/nonexistent"}), HasSubstr("--hostfile"));
+  EXPECT_THAT(errors({"--fabric", fabric.path(), "--hostfile", "/nonexistent"}),
+              AllOf(HasSubstr("/nonexistent: found nothing to read"), HasSubstr("--hostfile")));
+  EXPECT_THAT(errors({"--fabric", fabric.path(), "--hostfile", "/"}), HasSubstr("/: found a directory"));
 }
 
 }  // namespace

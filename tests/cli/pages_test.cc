@@ -82,6 +82,21 @@ TEST(Help, IsThatOfTheOption) {
   EXPECT_THAT(wrong.errors, AllOf(HasSubstr("`plam`"), HasSubstr("as plan")));
 }
 
+// Readers can type the examples as they stand. Other files are their own, or written by an example.
+TEST(Help, ExamplesNameMachinesOfTheZoo) {
+  const std::set<std::string> others = {"a.xml",       "b.xml",     "fixed.xml", "graph.xml",
+                                        "graph.1.xml", "guest.xml", "host.xml",  "new.xml",
+                                        "node.xml",    "old.xml",   "vm.xml",    "NAME.xml"};
+  const std::regex file("[A-Za-z0-9_.-]+\\.xml");
+  for (const std::string& command : commands()) {
+    const std::string help = runCommand({command, "--help"}).output;
+    EXPECT_THAT(help, Not(HasSubstr("{false}")));
+    for (std::sregex_iterator i(help.begin(), help.end(), file), end; i != end; ++i)
+      if (!others.contains(i->str()))
+        EXPECT_EQ(runCommand({"zoo", i->str()}).status, 0) << command << ": " << i->str();
+  }
+}
+
 TEST(Help, EveryCommandHasAGroup) { EXPECT_THAT(runCommand({"--help"}).output, Not(HasSubstr("\nMore:"))); }
 
 TEST(Help, AnUnknownOptionIsOfferedTheNearestOne) {

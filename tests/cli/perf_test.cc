@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <tuple>
 
 #include "cli/run_command.h"
 #include "support/sanitizers.h"
@@ -178,6 +179,21 @@ TEST(PerfCommand, ALauncherHasToSayWhereRanksMeet) {
   environment["RANK"] = "0";
   environment["WORLD_SIZE"] = "1";
   resultsOf(Words{"all_reduce", "-e", "8"} + kOnce, environment);
+}
+
+TEST(PerfCommand, VariablesThatCannotBeUsedAreNamed) {
+  for (const auto& [name, value, message] :
+       {std::tuple{"NCCL_ALGO", "Rinng", "xylem: NCCL_ALGO: found `Rinng`"},
+        std::tuple{"NCCL_CROSS_NIC", "9", "xylem: NCCL_CROSS_NIC: found 9"},
+        std::tuple{"WORLD_SIZE", "x", "xylem: WORLD_SIZE: found `x`"}}) {
+    auto environment = kLoopback;
+    environment["RANK"] = "0";
+    environment[name] = value;
+    const Outcome run = runCommand({"perf", "all_reduce", "-e", "8"}, environment);
+    EXPECT_EQ(run.status, 2) << message;
+    EXPECT_THAT(run.errors, StartsWith(message));
+    EXPECT_EQ(run.output, "") << message;
+  }
 }
 
 TEST(PerfCommand, BadOptionsAreNamed) {

@@ -107,6 +107,9 @@ TEST(LinkOptionTest, MarksAnswers) {
   const Outcome wrong = runCommand({"plan", host, "--link", "CPU-CPU=much"});
   EXPECT_EQ(wrong.status, 2);
   EXPECT_THAT(wrong.errors, AllOf(HasSubstr("--link"), HasSubstr("CPU-CPU=GB/s")));
+  for (const char* number : {"1000001", "1e99", "inf", "nan", "0", "-1"})
+    EXPECT_THAT(runCommand({"plan", host, "--link", std::string("CPU-CPU=") + number}).errors,
+                AllOf(HasSubstr("--link: found"), HasSubstr("at most 1000000")));
 }
 
 TEST(VersionsCommandTest, ListsChanges) {
@@ -158,6 +161,13 @@ TEST(UpgradeCommandTest, RefusesWhatIsNoUpgrade) {
       runCommand({"upgrade", zooMachine("gh200x2.xml"), "--from", "2.30.7", "--to", "2.27.7"});
   EXPECT_EQ(run.status, 2);
   EXPECT_THAT(run.errors, AllOf(HasSubstr("--to"), HasSubstr("newer version than 2.30.7")));
+  for (const std::string option : {"--from", "--to"}) {
+    const std::string other = option == "--to" ? "--from" : "--to";
+    const Outcome unknown =
+        runCommand({"upgrade", zooMachine("gh200x2.xml"), option, "foo", other, "2.27.7"});
+    EXPECT_EQ(unknown.status, 2);
+    EXPECT_THAT(unknown.errors, HasSubstr(option + ": found `foo`"));
+  }
 }
 
 TEST(UpgradeCommandTest, NamesTheChangesBehindEachPart) {

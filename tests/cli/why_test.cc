@@ -118,6 +118,12 @@ TEST(WhyCommandTest, RefusesWhatThereIsNotAndSuggests) {
   EXPECT_THAT(errorsOf({}), HasSubstr("no question; expected one of gdr"));
 }
 
+TEST(WhyCommandTest, AHostWithoutNicsHasNone) {
+  const Outcome run = runCommand({"why", "gpu1-nonic", "nic"});
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.errors, IsEmpty());
+}
+
 TEST(WhyCommandTest, HelpListsTheQuestions) {
   const Outcome run = runCommand({"why", "--help"});
   EXPECT_EQ(run.status, 0);

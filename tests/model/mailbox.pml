@@ -141,7 +141,7 @@ inline choose(op) {
 
 #define BRINGS_TO(op, from, to) (plan[op] == BROADCAST -> (from) == 0 : plan[op] != REDUCE || (to) == 0)
 #define IS_BROUGHT(op) (plan[op] == BROADCAST && me != 0 || plan[op] == REDUCE && me == 0)
-#define POSTS(op) (plan[op] == BROADCAST || plan[op] == REDUCE -> !IS_BROUGHT(op) : true)
+#define POSTS(op) (plan[op] != BROADCAST || me == 0)
 #define AWAITS(op, other) ((other) != me && BRINGS_TO(op, other, me))
 
 #define GIVEN_UP mailbox[0].gaveUp

@@ -70,12 +70,13 @@ void set(Settings& settings, const std::string& pair, const std::string& option)
                    "a variable that `xylem settings` lists");
 }
 
-// The file's text if it is a plan, which starts with a brace, unlike topology files.
+// The file's text if it is JSON, as a plan is, unlike topology files.
 std::optional<std::string> planText(const std::string& file) {
   if (file == "-") return std::nullopt;
   std::ifstream in(file, std::ios::binary);
   in >> std::ws;
-  if (in.peek() != '{') return std::nullopt;
+  if (in.peek() != '{' && in.peek() != '[') return std::nullopt;
+  in.seekg(0);  // messages count the lines of the whole file
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
@@ -100,10 +101,12 @@ SideJob readSide(const Side& side, const DiffInput& input, int nodes, std::set<s
   SideJob read{Settings::fromEnvironment(), {}};
   JobInput job = input.job;
   for (const std::string& pair : side.settings) {
-    if (pair.starts_with(kVersionPrefix))
-      job.nccl = pair.substr(kVersionPrefix.size());
-    else
+    if (!pair.starts_with(kVersionPrefix)) {
       set(read.settings, pair, side.option);
+      continue;
+    }
+    job.nccl = pair.substr(kVersionPrefix.size());
+    versionNamed(job.nccl, read.settings, side.option.c_str());  // throws, naming the side
   }
   for (const std::string& warning : read.settings.warnings())
     if (said.insert(warning).second) warn(warning);

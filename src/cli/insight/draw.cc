@@ -50,7 +50,7 @@ constexpr const char* kDrawExamples = R"(Examples:
                                                   with what NCCL 2.27.7 plans otherwise, and by which changes
   xylem draw - -o here.html                       this machine
   xylem draw dgxh100.xml --nodes 2 --json         the facts that the page shows, for programs
-  NCCL_NET_GDR_LEVEL=SYS xylem draw a40x2.xml --nodes 2 -o sys.html
+  NCCL_NET_GDR_LEVEL=SYS xylem draw a40x8-pcie.xml --nodes 2 -o sys.html
                                                   what a setting changes
 
 The page is one file without links to others: it can be mailed or put into a ticket. docs/report.md says how to read it.)";
@@ -89,7 +89,7 @@ std::vector<report::Optimality> optimalityOf(const plan::Plan& plan) {
 report::VersionChange changeFrom(const DrawArguments& options, const plan::PlanRequest& request,
                                  const plan::Plan& plan, const Settings& settings) {
   if (options.from.empty()) return {};
-  const rules::Version from = rulesNamed(options.from, settings)->version;
+  const rules::Version from = rulesNamed(options.from, settings, "--from")->version;
   const rules::Version to = plan.nccl->version;
   if (from >= to)
     throw InputError({"--from", 0}, rules::versionText(from), "a version before " + rules::versionText(to));

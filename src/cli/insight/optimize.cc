@@ -256,18 +256,19 @@ struct OptimizeArguments {
 constexpr int kMaxFileChannels = 64;
 
 constexpr const char* kOptimizeExamples = R"(Examples:
-  xylem optimize l40sx8.xml -o graph.xml            one host: its best rings and trees
-  NCCL_GRAPH_FILE=graph.xml xylem plan l40sx8.xml   what a job makes of them; NCCL takes the file, too
+  xylem optimize l40sx8-pcie.xml -o graph.xml       one host: its best rings and trees
+  NCCL_GRAPH_FILE=graph.xml xylem plan l40sx8-pcie.xml
+                                                    what a job makes of them; NCCL takes the file, too
   xylem optimize dgxh100.xml --nodes 2 -o graph.xml
                                                     a job of two such hosts; every host takes this file
   xylem optimize --host dgx1v.xml@0,1,2,3,4 -o graph.xml
                                                     five of its GPUs
-  xylem optimize --host dgxh100.xml:2 --host hgxh100-4nic.xml -o graph.xml
+  xylem optimize --host dgxh100.xml:2 --host hgxh200-4nic.xml -o graph.xml
                                                     two kinds of hosts, with a file for the ranks of each
-  xylem optimize l40sx8.xml --max-channels 4        no more channels than that
-  xylem optimize l40sx8.xml --json                  for programs: graphs, bounds, what limits them
+  xylem optimize l40sx8-pcie.xml --max-channels 4   no more channels than that
+  xylem optimize l40sx8-pcie.xml --json             for programs: graphs, bounds, what limits them
 
-  xylem optimize l40sx8.xml --weight AllReduce=10,Broadcast=0
+  xylem optimize l40sx8-pcie.xml --weight AllReduce=10,Broadcast=0
                                                     what counts: Broadcast may become slower here
 
 The bandwidth is that of all channels together, added up as NCCL's search adds it up. `bound` is what no channels

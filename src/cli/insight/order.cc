@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -312,11 +312,11 @@ struct HostNameOptions {
   std::string hostfile;  // --hostfile
 };
 
+constexpr std::size_t kMaxHostfileBytes = std::size_t{256} << 20;
+
 // The first word of every line, without a number of slots after a colon; `#` starts a comment.
 std::vector<std::string> readHostfile(const std::string& path) {
-  std::ifstream file(path);
-  if (!file.is_open())
-    throw InputError({"--hostfile", 0}, "`" + path + "`", "a readable file with a host per line");
+  std::istringstream file(readFile(path, "a file with a host per line (--hostfile)", kMaxHostfileBytes));
   std::vector<std::string> hosts;
   for (std::string line; std::getline(file, line);) {
     constexpr const char* kBlank = " \t\r";

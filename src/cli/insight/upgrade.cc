@@ -190,8 +190,8 @@ std::string text(const std::vector<MachineUpgrade>& machines, const Terminal& sc
 
 int runUpgrade(const UpgradeArguments& options) {
   const Settings settings = readSettings();
-  const rules::Version from = rulesNamed(options.from, settings)->version;
-  const rules::Version to = rulesNamed(options.to, settings)->version;
+  const rules::Version from = rulesNamed(options.from, settings, "--from")->version;
+  const rules::Version to = rulesNamed(options.to, settings, "--to")->version;
   if (rules::changesBetween(from, to).empty())
     throw InputError({"--to", 0}, rules::versionText(to), "a newer version than " + rules::versionText(from));
   std::vector<MachineUpgrade> machines;

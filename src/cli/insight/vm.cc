@@ -84,7 +84,7 @@ Guest pairedGuest(const VmArguments& options, const Settings& settings) {
   const whatif::Devices devices(guest.document);
   guest.devices = devices.gpus().size() + devices.nets().size();
   const bool isAuto = options.pairs.front() == "auto";
-  if (!whatif::isFlat(dump))
+  if (whatif::showsPairs(dump))
     guest.remarks.emplace_back(
         "the file shows PCI switches that hold GPUs and NICs: pairing them may be wrong");
   if (const vm::CloudInstance* cloud = vm::cloudInstanceOf(dump))

@@ -15,7 +15,9 @@
 #include "cli/perf/report.h"
 #include "cli/terminal.h"
 #include "core/error.h"
+#include "core/settings.h"
 #include "core/spelling.h"
+#include "planner/tuning/tuning_options.h"
 #include "runtime/launch/launched_process.h"
 
 namespace xylem::cli {
@@ -124,6 +126,8 @@ PerfOptions resolve(const PerfArguments& options, const std::optional<launch::La
 }
 
 int runPerf(const PerfArguments& options) {
+  // Names a variable that cannot be used, before any rank starts.
+  tuning::TuningOptions::from(Settings::fromEnvironment());
   // With -p the command starts processes of its own, even in a launcher's job.
   const auto launch = options.processes > 0 ? std::nullopt : launch::launchedProcess(std::getenv);
   const PerfOptions perf = resolve(options, launch);

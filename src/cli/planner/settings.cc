@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/table.h"
@@ -77,7 +78,7 @@ std::string refusalOf(const Settings& settings) {
   }
 }
 
-// Reasons why commands would refuse the settings: values of single variables, then of several together, then files.
+// What cannot be used: values that commands would refuse, of single variables, then of several together; files; what NCCL ignores.
 std::vector<std::string> refusalsIn(const Settings& settings) {
   std::vector<std::string> lines;
   for (const Settings::Refusal& refusal : settings.refusals()) lines.push_back(refusal.error.what());
@@ -91,9 +92,16 @@ std::vector<std::string> refusalsIn(const Settings& settings) {
   if (lines.size() == before)
     if (std::string refusal = refusalOf(settings); !refusal.empty()) lines.push_back(std::move(refusal));
   for (const Setting input : {Setting::kTopoFile, Setting::kGraphFile})
-    if (settings.isSet(input) && access(settings.text(input).c_str(), R_OK) != 0)
-      lines.push_back(fmt::format("{} ({}): cannot read {}: {}", spec(input).name, settings.origin(input),
-                                  settings.text(input), errnoText(errno)));
+    if (settings.isSet(input)) {
+      const std::string& file = settings.text(input);
+      int reason = access(file.c_str(), R_OK) == 0 ? 0 : errno;
+      std::error_code error;
+      if (std::filesystem::is_directory(file, error)) reason = EISDIR;
+      if (reason != 0)
+        lines.push_back(fmt::format("{} ({}): cannot read {}: {}", spec(input).name, settings.origin(input),
+                                    file, errnoText(reason)));
+    }
+  for (const Settings::Ignored& ignored : settings.ignored()) lines.push_back(ignored.warning);
   return lines;
 }
 
@@ -149,10 +157,18 @@ std::vector<std::string> emptyListsIn(const Settings& settings) {
   return lines;
 }
 
-const Settings::Refusal* refusalOf(const Settings& settings, const SettingSpec& spec) {
+// A value that is not used.
+struct Unused {
+  std::string value, origin;
+  const char* how;
+};
+
+std::optional<Unused> unusedOf(const Settings& settings, const SettingSpec& spec) {
   for (const Settings::Refusal& refusal : settings.refusals())
-    if (refusal.spec == &spec) return &refusal;
-  return nullptr;
+    if (refusal.spec == &spec) return Unused{refusal.value, refusal.origin, "refused"};
+  for (const Settings::Ignored& ignored : settings.ignored())
+    if (ignored.spec == &spec) return Unused{ignored.value, ignored.origin, "ignored"};
+  return std::nullopt;
 }
 
 // Remarks on what is set, and the values that cannot be used.
@@ -163,6 +179,7 @@ struct Findings {
 
 void addFindings(const Settings& settings, const rules::Version& version, Findings& findings) {
   findings.warnings = settings.warnings();
+  for (const Settings::Ignored& ignored : settings.ignored()) std::erase(findings.warnings, ignored.warning);
   for (std::string& line : unknownTo(version, settings)) findings.warnings.push_back(std::move(line));
   for (std::string& line : unwritableIn(settings)) findings.warnings.push_back(std::move(line));
   for (std::string& line : emptyListsIn(settings)) findings.warnings.push_back(std::move(line));
@@ -173,8 +190,8 @@ nlohmann::ordered_json toJson(const Settings& settings, const Listed& listed, co
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const SettingSpec& spec : settingSpecs()) {
     const bool set = settings.isSet(spec.id);
-    const Settings::Refusal* const refusal = refusalOf(settings, spec);
-    if ((listed.setOnly && !set && refusal == nullptr) || !listed.has(spec.name)) continue;
+    const std::optional<Unused> unused = unusedOf(settings, spec);
+    if ((listed.setOnly && !set && !unused) || !listed.has(spec.name)) continue;
     nlohmann::ordered_json row = {{"name", spec.name}, {"type", name(spec.kind)}};
     if (isInteger(spec)) {
       row["minimum"] = spec.minimum;
@@ -188,7 +205,7 @@ nlohmann::ordered_json toJson(const Settings& settings, const Listed& listed, co
     row["decidesPlans"] = decidesPlans(spec.id);
     row["set"] = set;
     if (set) row["origin"] = settings.origin(spec.id);
-    if (refusal != nullptr) row["refused"] = {{"value", refusal->value}, {"origin", refusal->origin}};
+    if (unused) row[unused->how] = {{"value", unused->value}, {"origin", unused->origin}};
     row["help"] = spec.help;
     list.push_back(std::move(row));
   }
@@ -210,8 +227,8 @@ nlohmann::ordered_json toJson(const Settings& settings, const Listed& listed, co
           {"notes", settings.notes()}};
 }
 
-std::string refusedText(const Settings::Refusal& refusal) {
-  return (refusal.spec->kind == SettingKind::kSecret ? "(hidden)" : refusal.value) + " (refused)";
+std::string unusedText(const SettingSpec& spec, const Unused& unused) {
+  return fmt::format("{} ({})", spec.kind == SettingKind::kSecret ? "(hidden)" : unused.value, unused.how);
 }
 
 std::string tableText(const Settings& settings, const Listed& listed, const Terminal& screen) {
@@ -219,16 +236,16 @@ std::string tableText(const Settings& settings, const Listed& listed, const Term
       {{"variable"}, {"type"}, {"range"}, {"default"}, {"value"}, {"set in"}, {"plans"}, {"meaning"}});
   for (const SettingSpec& spec : settingSpecs()) {
     const bool set = settings.isSet(spec.id);
-    const Settings::Refusal* const refusal = refusalOf(settings, spec);
-    if ((listed.setOnly && !set && refusal == nullptr) || !listed.has(spec.name)) continue;
+    const std::optional<Unused> unused = unusedOf(settings, spec);
+    if ((listed.setOnly && !set && !unused) || !listed.has(spec.name)) continue;
     const std::string fallback = listed.fallback(spec.name, spec.fallback);
     table.add({{spec.name, set ? Style::kBold : Style::kPlain},
                {name(spec.kind), Style::kDim},
                {rangeText(spec), Style::kDim},
                {fallback.empty() ? "-" : fallback},
-               refusal != nullptr ? Cell{refusedText(*refusal), Style::kRed}
-                                  : Cell{set ? valueText(settings, spec, listed) : "", Style::kGreen},
-               {refusal != nullptr ? refusal->origin : settings.origin(spec.id)},
+               unused ? Cell{unusedText(spec, *unused), Style::kRed}
+                      : Cell{set ? valueText(settings, spec, listed) : "", Style::kGreen},
+               {unused ? unused->origin : settings.origin(spec.id)},
                {decidesPlans(spec.id) ? "yes" : "no", Style::kDim},
                {spec.help}});
   }

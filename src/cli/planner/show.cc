@@ -341,7 +341,7 @@ constexpr const char* kShowExamples = R"(Examples:
   xylem show dgxh100.xml             the machine of a topology file
   xylem show dgxh100.xml --bandwidth with a second matrix: GB/s from row to column
   xylem show dgxh100.xml --json      nodes, links and paths for other programs
-  NCCL_P2P_LEVEL=PIX xylem show dgxh100.xml
+  NCCL_P2P_DISABLE=1 xylem show dgxh100.xml
                                      what the setting changes: paths obey the NCCL_* variables)";
 
 std::string heading(const Terminal& screen, const std::string& text) {

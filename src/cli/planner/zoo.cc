@@ -20,15 +20,20 @@ constexpr const char* kZooExamples = R"(Examples:
   xylem zoo                     every machine, and what it is
   xylem plan dgxh100            any command takes a machine of the zoo by its name, from any folder
   cp $(xylem zoo dgxh100) .     its file, to change it
-  xylem zoo --json              for programs: names, descriptions, files)";
+  xylem zoo --json              for programs: names, descriptions, files; of one machine with its name)";
 
 int runZoo(const ZooArguments& options) {
+  std::vector<ZooMachine> machines = zooMachines();
   if (!options.name.empty()) {
-    const std::string file = zooFile(options.name);
-    writeOut((file.empty() ? machineFile(options.name) : file) + '\n');
-    return kOk;
+    const std::string known = zooFile(options.name);
+    const std::string file = known.empty() ? machineFile(options.name) : known;
+    if (!options.json) {
+      writeOut(file + '\n');
+      return kOk;
+    }
+    std::erase_if(machines, [&](const ZooMachine& machine) { return machine.file != file; });
+    if (machines.empty()) machines.push_back({options.name, "", file});
   }
-  const std::vector<ZooMachine> machines = zooMachines();
   if (machines.empty())
     throw Error(
         ResultCode::kSystemError,

@@ -321,8 +321,18 @@ PlanFacts factsOfJson(std::string_view content, const std::string& file) {
     PlanFacts facts = planFactsOf(json);
     facts.title = file;
     return facts;
+  } catch (const plan::Json::parse_error& error) {
+    const std::size_t end = content.find_last_not_of(" \t\r\n") + 1;
+    const bool isOver = error.byte > end;
+    const std::string_view before = content.substr(0, isOver ? end : error.byte - 1);
+    throw InputError({file, 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'))},
+                     isOver ? "JSON that ends too soon" : "text that is no JSON", kExpected);
   } catch (const plan::Json::exception& error) {
-    throw InputError({file, 0}, error.what(), kExpected);
+    // Behind a number of the library's own: "key 'input' not found".
+    const std::string_view reason = error.what();
+    throw InputError({file, 0},
+                     fmt::format("a plan that cannot be read: {}", reason.substr(reason.find(']') + 2)),
+                     kExpected);
   } catch (const std::logic_error& error) {
     throw InputError({file, 0}, error.what(), kExpected);
   }

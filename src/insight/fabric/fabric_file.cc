@@ -5,9 +5,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 
+#include "core/text_file.h"
 #include "insight/fabric/ib_fabric.h"
 #include "insight/fabric/name_ranges.h"
 
@@ -123,14 +122,7 @@ Fabric parseFabric(std::string_view text, const std::string& file) {
 }
 
 Fabric readFabric(const std::string& path, std::vector<std::string>* remarks) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream bytes;
-  if (!in.is_open() || !(bytes << in.rdbuf()))
-    throw InputError({path, 0}, "nothing that can be read", "a file that describes a fabric");
-  const std::string text = bytes.str();
-  if (text.size() > kMaxFileBytes)
-    throw InputError({path, 0}, fmt::format("{} bytes", text.size()),
-                     fmt::format("at most {}", kMaxFileBytes));
+  const std::string text = readFile(path, "a file that describes a fabric", kMaxFileBytes);
   return looksLikeIbnetdiscover(text) ? parseIbnetdiscover(text, path, remarks) : parseFabric(text, path);
 }
 

@@ -70,8 +70,9 @@ class TrafficMaker {
   int nicOf(int rank, const std::optional<connect::NetEnd>& end) const {
     if (!end || end->net == topology::kNoNode)
       throw Error(ResultCode::kInvalidArgument,
-                  "rank {} on host {} has to send or receive over the network and reaches no NIC", rank,
-                  c_.job.hostOf(rank));
+                  "rank {} on host {} has to send or receive over the network and reaches no NIC: its "
+                  "topology file needs one (xylem lint)",
+                  rank, c_.job.hostOf(rank));
     const int view = c_.job.viewOf(rank);
     return firstNic_[static_cast<std::size_t>(view)] +
            c_.job.views[static_cast<std::size_t>(view)].system->position(end->net);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/error.h"
+#include "core/text_file.h"
 #include "insight/lint/checks.h"
 #include "planner/topology/complete.h"
 #include "planner/topology/system_builder.h"
@@ -70,9 +71,7 @@ LintReport lintTopology(std::string_view text, const std::string& file,
 }
 
 LintReport lintTopologyFile(const std::string& path, const std::shared_ptr<const rules::RuleSet>& rules) {
-  return lintTopology(
-      topology::readXmlFile(path, "a topology XML file", {.bytes = topology::kMaxTopologyBytes}), path,
-      rules);
+  return lintTopology(readFile(path, "a topology XML file", topology::kMaxTopologyBytes), path, rules);
 }
 
 nlohmann::ordered_json toJson(const LintReport& report) {

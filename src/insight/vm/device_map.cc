@@ -2,12 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 
 #include "core/error.h"
+#include "core/text_file.h"
 #include "insight/vm/vm_topology.h"
 #include "planner/topology/attributes.h"
 
@@ -108,7 +106,7 @@ class Reader {
 }  // namespace
 
 VmMap parseVmMap(std::string_view text, const std::string& file) {
-  if (text.size() > kMaxMapBytes) throw InputError({file, 0}, "more than 1 MiB", "a map of devices");
+  requireSize(text.size(), file, kMaxMapBytes);
   if (text.find('\0') != std::string_view::npos) throw InputError({file, 0}, "a NUL byte", "lines of text");
   Reader reader(file);
   while (!text.empty()) {
@@ -122,12 +120,7 @@ VmMap parseVmMap(std::string_view text, const std::string& file) {
 }
 
 VmMap readVmMap(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text;
-  text.assign(std::istreambuf_iterator<char>(in), {});
-  if (!in.is_open() || in.bad())
-    throw InputError({path, 0}, fmt::format("nothing to read ({})", errnoText(errno)), "a map of devices");
-  return parseVmMap(text, path);
+  return parseVmMap(readFile(path, "a map of devices", kMaxMapBytes), path);
 }
 
 }  // namespace xylem::vm

@@ -67,6 +67,8 @@ std::vector<PairedGroup> pairedGroups(const topology::Document& document,
   return groups;
 }
 
+bool showsPairs(const topology::Document& document) { return heldBelow(document, document.root()).together; }
+
 bool isFlat(const topology::Document& document) {
   const Held held = heldBelow(document, document.root());
   return held.gpus > 1 && held.nets > 1 && !held.together;

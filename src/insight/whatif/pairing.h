@@ -24,6 +24,8 @@ std::vector<PairedGroup> pairedGroups(const topology::Document& document,
                                       const std::vector<topology::ElementId>& gpus,
                                       const std::vector<topology::ElementId>& nets);
 
+// True if a PCI switch holds a GPU and a NIC.
+bool showsPairs(const topology::Document& document);
 // True if the machine has several GPUs and NICs, and no PCI switch holds one of each.
 bool isFlat(const topology::Document& document);
 

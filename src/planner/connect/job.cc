@@ -15,8 +15,9 @@ void Job::place(const std::vector<int>& hostOfRank) {
     slots += shapeOf(host).ranks();
   }
   if (slots != static_cast<int>(hostOfRank.size()))
-    throw Error(ResultCode::kInvalidArgument, "{} ranks are placed on hosts that hold {}", hostOfRank.size(),
-                slots);
+    throw Error(ResultCode::kInvalidArgument,
+                "a placement of {} ranks on hosts that hold {} (--ranks): expected the host of each of them",
+                hostOfRank.size(), slots);
   std::vector<int> used(shapeOfHost.size(), 0);
   places_.assign(hostOfRank.size(), {});
   rankOfSlot_.assign(hostOfRank.size(), -1);

@@ -112,6 +112,7 @@ NetPick Locality::pickNet(topology::NodeId gpu, int channel) const {
 
 std::vector<topology::NodeId> Locality::localNets(topology::NodeId gpu) const {
   std::vector<topology::NodeId> result;
+  if (nets(gpu).empty()) return result;
   for (int channel = 0; channel < kMaxChannels; ++channel) {
     const topology::NodeId net = localNet(gpu, channel);
     if (channel > 0 && net == result.front()) break;

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/settings.h"
+#include "core/text_file.h"
 #include "planner/paths/locality.h"
 #include "planner/search/graph_file.h"
 #include "planner/topology/attributes.h"
@@ -270,7 +271,7 @@ GraphFile parseGraphFile(std::string_view text, const std::string& file, std::ve
 }
 
 GraphFile readGraphFile(const std::string& path, std::vector<std::string>* remarks) {
-  return parseGraphFile(topology::readXmlFile(path, "a graph file", kVocabulary.limits), path, remarks);
+  return parseGraphFile(readFile(path, "a graph file", kVocabulary.limits.bytes), path, remarks);
 }
 
 std::shared_ptr<const GraphFile> graphFileOf(const Settings& settings, std::vector<std::string>* remarks) {
@@ -279,8 +280,8 @@ std::shared_ptr<const GraphFile> graphFileOf(const Settings& settings, std::vect
   // A configuration file is easily forgotten: messages about the graph file say where the variable is set.
   const std::string& origin = settings.origin(Setting::kGraphFile);
   const std::string where = origin.find(':') == std::string::npos ? "" : fmt::format(" in {}", origin);
-  const std::string text = topology::readXmlFile(
-      path, fmt::format("the graph file that NCCL_GRAPH_FILE{} names", where), kVocabulary.limits);
+  const std::string text = readFile(path, fmt::format("the graph file that NCCL_GRAPH_FILE{} names", where),
+                                    kVocabulary.limits.bytes);
   const std::string name = where.empty() ? path : fmt::format("{} (NCCL_GRAPH_FILE{})", path, where);
   return std::make_shared<const GraphFile>(parseGraphFile(text, name, remarks));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/text_file.h"
 #include "planner/topology/xml.h"
 
 namespace xylem::topology {
@@ -105,7 +106,7 @@ Document parseTopology(std::string_view text, const std::string& file, std::vect
 }
 
 Document readTopology(const std::string& path, std::vector<std::string>* ignored) {
-  return parseTopology(readXmlFile(path, "a topology XML file", kVocabulary.limits), path, ignored);
+  return parseTopology(readFile(path, "a topology XML file", kVocabulary.limits.bytes), path, ignored);
 }
 
 std::string writeTopology(const Document& document) { return writeXmlDocument(document); }

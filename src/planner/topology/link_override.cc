@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 
 #include "planner/topology/attributes.h"
@@ -13,7 +12,9 @@
 namespace xylem::topology {
 namespace {
 
-constexpr const char* kExpected = "CPU-CPU=GB/s, or a device's bus id, as 0000:1b:00.0=50";
+constexpr const char* kExpected =
+    "CPU-CPU=GB/s, or a device's bus id, as 0000:1b:00.0=50, with GB/s above 0, at most 1000000";
+constexpr double kMostGbs = 1e6;
 
 // All elements below the root that satisfy `wanted`, in document order.
 template <typename Wanted>
@@ -49,7 +50,7 @@ void overrideLink(Document& document, std::string_view text, const SourceLocatio
   const std::string number(text.substr(equals + 1));
   char* end = nullptr;
   const double bandwidth = std::strtod(number.c_str(), &end);
-  if (number.empty() || *end != '\0' || !std::isfinite(bandwidth) || bandwidth <= 0) refuse();
+  if (number.empty() || *end != '\0' || !(bandwidth > 0 && bandwidth <= kMostGbs)) refuse();
   std::vector<ElementId> elements;
   if (link == "CPU-CPU") {
     elements = elementsThat(document, [&](ElementId id) { return document[id].name == "cpu"; });

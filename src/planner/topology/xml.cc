@@ -1,14 +1,11 @@
 #include "planner/topology/xml.h"
 
-#include <fcntl.h>
 #include <tinyxml2.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 
-#include "core/file_descriptor.h"
+#include "core/text_file.h"
 
 namespace xylem::topology {
 namespace {
@@ -167,7 +164,8 @@ class XmlScanner {
     const char quote = rest().front();
     ++position_;
     const std::size_t end = text_.find(quote, position_);
-    if (end == std::string_view::npos) fail("a value that does not end", fmt::format("`{}`: the file ends first", quote));
+    if (end == std::string_view::npos)
+      fail("a value that does not end", fmt::format("`{}`: the file ends first", quote));
     checkLength(text_.substr(position_, end - position_), limits_.valueLength, "a value");
     while (position_ <= end) advance();
     noteAttribute(name);
@@ -203,12 +201,6 @@ class XmlScanner {
   std::vector<std::string_view> attributeNames_;  // of the tag being scanned
 };
 
-void checkSize(std::size_t bytes, const std::string& file, const XmlLimits& limits) {
-  if (bytes > limits.bytes)
-    throw InputError({file, 0}, fmt::format("more than {} MiB", limits.bytes >> 20),
-                     "a file of at most that size");
-}
-
 // The element's name, with which tinyxml2 ends its message; empty if the message has none.
 std::string nameOfError(const tinyxml2::XMLDocument& xml) {
   const std::string text = xml.ErrorStr();
@@ -238,7 +230,7 @@ InputError syntaxError(const tinyxml2::XMLDocument& xml, const std::string& file
 
 void parseText(tinyxml2::XMLDocument& xml, std::string_view text, const std::string& file,
                const XmlLimits& limits) {
-  checkSize(text.size(), file, limits);
+  requireSize(text.size(), file, limits.bytes);
   XmlScanner(text, file, limits).run();
   if (xml.Parse(text.data(), text.size()) != tinyxml2::XML_SUCCESS) throw syntaxError(xml, file);
 }
@@ -341,27 +333,6 @@ void write(const Document& document, ElementId id, std::size_t depth, std::strin
 }
 
 }  // namespace
-
-std::string readXmlFile(const std::string& path, const std::string& what, const XmlLimits& limits) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) throw InputError({path, 0}, fmt::format("nothing to read ({})", errnoText(errno)), what);
-  std::string text;
-  constexpr std::size_t kChunk = 1u << 16;
-  while (true) {
-    const std::size_t size = text.size();
-    text.resize(size + kChunk);
-    const ssize_t count = read(file.get(), text.data() + size, kChunk);
-    const int error = errno;
-    text.resize(size + static_cast<std::size_t>(count > 0 ? count : 0));
-    if (count < 0 && error == EINTR) continue;
-    if (count < 0)
-      throw InputError({path, 0},
-                       error == EISDIR ? "a directory" : "a file that cannot be read: " + errnoText(error),
-                       what);
-    checkSize(text.size(), path, limits);
-    if (count == 0) return text;
-  }
-}
 
 Document parseXmlDocument(std::string_view text, const std::string& file, const XmlVocabulary& vocabulary,
                           std::vector<std::string>* ignored) {

@@ -3,7 +3,7 @@
 //
 //   constexpr XmlNesting kNestings[] = {{"graphs", "graph"}, {"graph", "channel"}};
 //   constexpr XmlVocabulary kVocabulary{"graphs", "a graph file", kNestings, {.elements = 1000}};
-//   const std::string text = readXmlFile("graph.xml", "a graph file", kVocabulary.limits);
+//   const std::string text = readFile("graph.xml", "a graph file", kVocabulary.limits.bytes);
 //   const Document document = parseXmlDocument(text, "graph.xml", kVocabulary);
 //
 // NCCL's dialect has elements, attributes in quotes, comments, and declarations at the start. A file
@@ -43,9 +43,6 @@ struct XmlVocabulary {
   std::span<const XmlNesting> nestings;
   XmlLimits limits = {};
 };
-
-// The bytes of the file. `what` is what messages expect there, as in "a topology XML file".
-std::string readXmlFile(const std::string& path, const std::string& what, const XmlLimits& limits);
 
 // Reads the elements of a vocabulary. `file` is the name of the text in messages. Throws InputError for bad
 // syntax, text between elements, another root or version, or a broken limit. Leaves out elements and nestings

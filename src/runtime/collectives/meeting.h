@@ -1,7 +1,7 @@
 #pragma once
-// The protocol by which all ranks of a host meet for one operation, whatever way its data takes: every rank
-// posts a descriptor in its mailbox (Mailbox), looks at those of the ranks that it awaits, and leaves once it
-// is through with their descriptors and buffers. Nothing here waits: a call that cannot go on yet returns
+// The protocol by which all ranks of a host meet for one operation, whatever way its data takes: ranks
+// post descriptors in their mailboxes (Mailbox), look at those of the ranks that they await, and leave once they
+// are through with these descriptors and buffers. Nothing here waits: a call that cannot go on yet returns
 // false, and waitsFor() names the rank that has to act first.
 //
 //   meeting.next();                          // or next(staging, bytes), if this rank or another one stages data
@@ -123,6 +123,7 @@ class Meeting {
   }
   // The same on a rank that this meeting brought data to. Ranks that bring it run ahead until no slot is free, and then load how far it is
   // over and over, each time taking the line away from this rank. So it tells only of one such meeting in a few; of all once it leaves another.
+  // Of meetings in the ring it tells each time: their place may be needed again before kMostUntold others are over.
   void leaveOneWay() {
     if (staging_ == transport::StagingKind::kRing || number_ - leftTold_ > transport::kMostUntold) leave();
   }

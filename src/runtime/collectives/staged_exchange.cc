@@ -38,8 +38,9 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   maxPiece_ = work.count;
   if (block * blocks_ > most) maxPiece_ = most / blocks_ / kLine * kLine / work.reduction.elementBytes;
   staging_ = transport::stagingFor(bytes(maxPiece_) * blocks_, oneWay, mostInAreas_);
-  // Where data goes one way, only ranks that bring some have descriptors.
-  posts_ = !isBrought(work, rank) || shares_;
+  // A Broadcast has descriptors of its root alone. That of a Reduce's root brings nothing, and is looked at if ranks call different operations.
+  posts_ = work.function != Function::kBroadcast || isRoot;
+  writes_ = !isBrought(work, rank) || shares_;
   awaited_.clear();
   const bool awaitsAll =
       !isRooted(work.function) || shares_ || (isRoot && work.function == Function::kReduce);

@@ -79,7 +79,7 @@ class StagedExchange {
     to_ = to;
     from_ = std::move(from);
   }
-  // True if this rank posts. If so, it stages data of its own, too, in the first stage of a piece.
+  // True if this rank posts in this stage: a broadcast has descriptors of its root alone.
   bool posts() const { return posts_; }
   // The ranks whose descriptors this one needs in this stage.
   std::span<const int> awaited() const {
@@ -90,7 +90,7 @@ class StagedExchange {
   void write(Meeting& meeting);
   // Fetches the lines that this rank writes next, or that `rank` may have written already, of little data that goes one way.
   void fetchNextToWrite(Meeting& meeting) const {
-    eachNextLine([&](std::size_t at) { prefetchToWrite(meeting.nextStaging() + at); });
+    if (writes_) eachNextLine([&](std::size_t at) { prefetchToWrite(meeting.nextStaging() + at); });
   }
   void fetchNextOf(int rank, const Meeting& meeting) const {
     eachNextLine([&](std::size_t at) { prefetchToRead(meeting.nextStagingOf(rank) + at); });
@@ -109,7 +109,7 @@ class StagedExchange {
     if (staging_ != transport::StagingKind::kLittle) return;
     for (std::size_t at = 0; at < bytes(maxPiece_); at += kCacheLine) fetch(at);
   }
-  bool writes() const { return posts_ && !collecting_; }
+  bool writes() const { return writes_ && !collecting_; }
   void copyPiece(const Meeting& meeting) const;
   void reducePiece();
   void reduceShare(std::byte* nextStaging);
@@ -136,6 +136,7 @@ class StagedExchange {
   int rank_ = 0, ranks_ = 1;
   bool shares_ = false;       // each rank reduces its share
   bool posts_ = false;        // this rank does
+  bool writes_ = false;       // it stages data of its own, in the first stage of a piece
   std::vector<int> awaited_;  // ranks
   transport::StagingKind staging_ = transport::StagingKind::kInline;
   std::size_t blocks_ = 1;    // that a rank stages at once

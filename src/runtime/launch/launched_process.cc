@@ -57,9 +57,16 @@ std::optional<int> localSize(const Environment& environment, const Names& names)
 
 std::optional<LaunchedProcess> launchedProcess(const Environment& environment) {
   for (const Names& names : kLaunchers) {
+    if (environment(names.mark) == nullptr || environment(names.rank) == nullptr ||
+        environment(names.size) == nullptr)
+      continue;
     const auto rank = number(environment, names.rank);
     const auto size = number(environment, names.size);
-    if (!rank || !size || environment(names.mark) == nullptr) continue;
+    if (!rank || !size) {
+      const char* const wrong = rank ? names.size : names.rank;
+      throw InputError({wrong, 0}, fmt::format("`{}`", environment(wrong)),
+                       fmt::format("a whole number, as launchers set {} and {}", names.rank, names.size));
+    }
     if (*size < 1 || *rank < 0 || *rank >= *size)
       throw InputError({names.rank, 0}, fmt::format("{} with {}={}", *rank, names.size, *size),
                        "the number of one process of a job, from 0 to its size less 1");

@@ -21,7 +21,7 @@ struct LaunchedProcess {
   bool knowsHost = true;  // false: the launcher did not give `localSize`, which is then `size`
 };
 
-// Throws InputError for numbers that contradict each other. If the launcher sets only PMIX_RANK, its PMIx
+// Throws InputError for values that are no numbers, and for numbers that contradict each other. If the launcher sets only PMIX_RANK, its PMIx
 // library is asked for the other numbers.
 std::optional<LaunchedProcess> launchedProcess(const Environment& environment);
 

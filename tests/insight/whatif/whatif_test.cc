@@ -178,6 +178,10 @@ TEST(Edit, PairsNetsWithGpusBelowSwitches) {
   EXPECT_TRUE(isFlat(flat));
   EXPECT_FALSE(isFlat(host("dgxh100")));
   EXPECT_FALSE(isFlat(host("gpu1-nic1")));
+  EXPECT_TRUE(showsPairs(host("dgxh100")));
+  // Too few devices to be flat, and no switch either.
+  EXPECT_FALSE(showsPairs(host("seed-a40x2")));
+  EXPECT_FALSE(isFlat(host("seed-a40x2")));
   const topology::Document paired = edited(flat, {"pair nets with gpus"}).document;
   EXPECT_FALSE(isFlat(paired));
   std::set<std::string> switches;

@@ -149,8 +149,8 @@ TEST_P(DirectExchangeOf, RanksThatDataIsBroughtToCountMostOperationsLater) {
       for (int rank = 0; rank < job.ranks(); ++rank) {
         const bool brings = (rank == 0) == (function == Function::kBroadcast);
         EXPECT_EQ(job.mailbox(rank).left, brings ? number : number / (most + 1) * (most + 1));
-        // Ranks that bring nothing post nothing.
-        EXPECT_EQ(job.mailbox(rank).slot(number).number, brings ? number : 0);
+        // The root of a Reduce posts, too: by that ranks find out that they called different operations.
+        EXPECT_EQ(job.mailbox(rank).slot(number).number, brings || rank == 0 ? number : 0);
       }
     }
     run(function);
@@ -160,12 +160,12 @@ TEST_P(DirectExchangeOf, RanksThatDataIsBroughtToCountMostOperationsLater) {
 }
 
 // However far a rank is ahead and whatever comes next, it does not wait for what another one has done and not counted.
-TEST_P(DirectExchangeOf, RanksComeThroughAnyRowOfOperationsAtTheirOwnPace) {
+void runRowsOfOperations(int ranks) {
   std::mt19937 random(7);
   for (int repeat = 0; repeat < 4; ++repeat) {
-    ExchangeJob job(GetParam(), repeat % 2 == 0 ? Reach::kAll : Reach::kNone);
+    ExchangeJob job(ranks, repeat % 2 == 0 ? Reach::kAll : Reach::kNone);
     constexpr Function kFunctions[] = {Function::kBroadcast, Function::kReduce, Function::kAllReduce};
-    // In descriptors, little and small areas, and the ring.
+    // In descriptors, areas of each kind, and the ring.
     constexpr std::size_t kCounts[] = {1, 4, 60, 200, 500, 3000};
     struct Call {
       Function function;
@@ -174,7 +174,8 @@ TEST_P(DirectExchangeOf, RanksComeThroughAnyRowOfOperationsAtTheirOwnPace) {
     };
     std::vector<Call> calls;
     for (int row = 0; row < 20; ++row) {
-      const Call call{kFunctions[random() % 3], kCounts[random() % 6], static_cast<int>(random() % 2)};
+      const Call call{kFunctions[random() % 3], kCounts[random() % 6],
+                      static_cast<int>(random() % static_cast<unsigned>(ranks))};
       calls.insert(calls.end(), random() % 40, call);
     }
     Buffers buffers = buffersOf(job.ranks(), 3000);
@@ -201,9 +202,16 @@ TEST_P(DirectExchangeOf, RanksComeThroughAnyRowOfOperationsAtTheirOwnPace) {
         if (begun[rank] == calls.size()) ++through;
       }
     }
-    EXPECT_EQ(through, buffers.size()) << "in row " << repeat;
+    EXPECT_EQ(through, buffers.size()) << "in repetition " << repeat;
   }
 }
+
+TEST_P(DirectExchangeOf, RanksComeThroughAnyRowOfOperationsAtTheirOwnPace) {
+  runRowsOfOperations(GetParam());
+}
+
+// They share a Reduce of 4 KiB in two meetings that take areas of which there are fewest.
+TEST(DirectExchange, ManyRanksComeThroughAnyRowOfOperationsAtTheirOwnPace) { runRowsOfOperations(16); }
 
 // One collective of `count` elements, in place or not, on buffers that other ranks cannot map.
 void runOutOfReach(ExchangeJob& job, Function function, std::size_t count, bool inPlace, int root,
@@ -894,6 +902,20 @@ TEST(DirectExchange, DifferentCallsAreNamed) {
     EXPECT_THAT(error.what(),
                 AllOf(HasSubstr("rank 0 AllReduce of 4 int64"), HasSubstr("rank 1 AllReduce of 3 int64")));
   }
+}
+
+// Data is brought to both, and neither would wait for the other's if the root of a Reduce did not post.
+TEST(DirectExchange, DifferentRootsAreNamed) {
+  ExchangeJob job(2);
+  Buffers buffers = buffersOf(2, 4);
+  for (int rank = 0; rank < 2; ++rank) {
+    DirectWork work = sumOf(buffers[static_cast<std::size_t>(rank)], 2);
+    work.function = Function::kReduce;
+    work.root = rank;
+    job[rank].start(work);
+  }
+  EXPECT_EQ(job[0].step(), Outcome::kWouldBlock);
+  EXPECT_THROW(job[1].step(), Error);
 }
 
 // Every input that once broke something is in the corpus and stays there.
