@@ -78,7 +78,7 @@ std::string refusalOf(const Settings& settings) {
   }
 }
 
-// What cannot be used: values that commands would refuse, of single variables, then of several together; files; what NCCL ignores.
+// Why something cannot be used: values that commands would refuse, of single variables, then of several together; files; values that NCCL ignores.
 std::vector<std::string> refusalsIn(const Settings& settings) {
   std::vector<std::string> lines;
   for (const Settings::Refusal& refusal : settings.refusals()) lines.push_back(refusal.error.what());

@@ -123,7 +123,7 @@ class Meeting {
   }
   // The same on a rank that this meeting brought data to. Ranks that bring it run ahead until no slot is free, and then load how far it is
   // over and over, each time taking the line away from this rank. So it tells only of one such meeting in a few; of all once it leaves another.
-  // Of meetings in the ring it tells each time: their place may be needed again before kMostUntold others are over.
+  // It tells of all meetings in the ring: their place may be needed again before kMostUntold others are over.
   void leaveOneWay() {
     if (staging_ == transport::StagingKind::kRing || number_ - leftTold_ > transport::kMostUntold) leave();
   }

@@ -38,7 +38,7 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   maxPiece_ = work.count;
   if (block * blocks_ > most) maxPiece_ = most / blocks_ / kLine * kLine / work.reduction.elementBytes;
   staging_ = transport::stagingFor(bytes(maxPiece_) * blocks_, oneWay, mostInAreas_);
-  // A Broadcast has descriptors of its root alone. That of a Reduce's root brings nothing, and is looked at if ranks call different operations.
+  // A Broadcast has descriptors of its root alone. The root of a Reduce brings nothing, and has one for ranks that called another operation.
   posts_ = work.function != Function::kBroadcast || isRoot;
   writes_ = !isBrought(work, rank) || shares_;
   awaited_.clear();
