@@ -36,6 +36,11 @@ constexpr Names kLaunchers[] = {
 constexpr const char* kSlurmTasks = "SLURM_STEP_TASKS_PER_NODE";
 constexpr const char* kSlurmNode = "SLURM_NODEID";
 
+bool isUnset(const Environment& environment, const char* name) {
+  const char* const text = environment(name);
+  return text == nullptr || *text == '\0';
+}
+
 std::optional<int> number(const Environment& environment, const char* name) {
   const char* text = environment(name);
   if (text == nullptr) return std::nullopt;
@@ -57,8 +62,8 @@ std::optional<int> localSize(const Environment& environment, const Names& names)
 
 std::optional<LaunchedProcess> launchedProcess(const Environment& environment) {
   for (const Names& names : kLaunchers) {
-    if (environment(names.mark) == nullptr || environment(names.rank) == nullptr ||
-        environment(names.size) == nullptr)
+    if (environment(names.mark) == nullptr || isUnset(environment, names.rank) ||
+        isUnset(environment, names.size))
       continue;
     const auto rank = number(environment, names.rank);
     const auto size = number(environment, names.size);
