@@ -183,8 +183,8 @@ TEST(PerfCommand, ALauncherHasToSayWhereRanksMeet) {
 
 TEST(PerfCommand, VariablesThatCannotBeUsedAreNamed) {
   for (const auto& [name, value, message] :
-       {std::tuple{"NCCL_ALGO", "Rinng", "xylem: NCCL_ALGO: found `Rinng`"},
-        std::tuple{"NCCL_CROSS_NIC", "9", "xylem: NCCL_CROSS_NIC: found 9"},
+       {std::tuple{"NCCL_ALGO", "Rinng", "xylem: environment: NCCL_ALGO: found `Rinng`"},
+        std::tuple{"NCCL_CROSS_NIC", "9", "xylem: environment: NCCL_CROSS_NIC: found 9"},
         std::tuple{"WORLD_SIZE", "x", "xylem: WORLD_SIZE: found `x`"}}) {
     auto environment = kLoopback;
     environment["RANK"] = "0";
