@@ -209,12 +209,11 @@ class Parser {
 
   void readBandwidth() {
     need(3);
-    const char* expected = "GB/s above 0, at most 1000000";
     double value = 0;
     const char* last = words_[2].data() + words_[2].size();
     const auto [end, error] = std::from_chars(words_[2].data(), last, value);
-    if (error != std::errc() || end != last || !(value > 0) || value > 1e6)
-      fail(fmt::format("`{}`", words_[2]), expected);
+    if (error != std::errc() || end != last || !(value > 0) || value > topology::kMaxOverride)
+      fail(fmt::format("`{}`", words_[2]), fmt::format("GB/s above 0, at most {}", topology::kMaxOverride));
     edit_.value = words_[2];
   }
 

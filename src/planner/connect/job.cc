@@ -16,7 +16,7 @@ void Job::place(const std::vector<int>& hostOfRank) {
   }
   if (slots != static_cast<int>(hostOfRank.size()))
     throw Error(ResultCode::kInvalidArgument,
-                "a placement of {} ranks on hosts that hold {} (--ranks): expected the host of each of them",
+                "a placement of {} ranks on hosts that hold {}: expected the host of each of them",
                 hostOfRank.size(), slots);
   std::vector<int> used(shapeOfHost.size(), 0);
   places_.assign(hostOfRank.size(), {});

@@ -12,6 +12,8 @@ namespace xylem::topology {
 
 // Between nodes in the same place: a node and itself, a CPU and its own NIC, two switches with a direct lane.
 constexpr float kLocalBandwidth = 5000.0f;
+// The most that `bw`, --link or an edit may give a link.
+constexpr int kMaxOverride = 1'000'000;
 // Between two parts of one GPU.
 constexpr float kPartBandwidth = 2618.0f;
 

@@ -6,15 +6,18 @@
 #include <cstdlib>
 
 #include "planner/topology/attributes.h"
+#include "planner/topology/bandwidths.h"
 #include "planner/topology/complete.h"
 #include "planner/topology/system_builder.h"
 
 namespace xylem::topology {
 namespace {
 
-constexpr const char* kExpected =
-    "CPU-CPU=GB/s, or a device's bus id, as 0000:1b:00.0=50, with GB/s above 0, at most 1000000";
-constexpr double kMostGbs = 1e6;
+// The form that an override has to have.
+std::string expected() {
+  return fmt::format("CPU-CPU=GB/s, or a device's bus id, as 0000:1b:00.0=50, with GB/s above 0, at most {}",
+                     kMaxOverride);
+}
 
 // All elements below the root that satisfy `wanted`, in document order.
 template <typename Wanted>
@@ -43,14 +46,14 @@ std::string subjectOf(const Document& document, const LinkOverride& given) {
 }  // namespace
 
 void overrideLink(Document& document, std::string_view text, const SourceLocation& where) {
-  const auto refuse = [&] { throw InputError(where, fmt::format("`{}`", text), kExpected); };
+  const auto refuse = [&] { throw InputError(where, fmt::format("`{}`", text), expected()); };
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) refuse();
   const std::string link(text.substr(0, equals));
   const std::string number(text.substr(equals + 1));
   char* end = nullptr;
   const double bandwidth = std::strtod(number.c_str(), &end);
-  if (number.empty() || *end != '\0' || !(bandwidth > 0 && bandwidth <= kMostGbs)) refuse();
+  if (number.empty() || *end != '\0' || !(bandwidth > 0 && bandwidth <= kMaxOverride)) refuse();
   std::vector<ElementId> elements;
   if (link == "CPU-CPU") {
     elements = elementsThat(document, [&](ElementId id) { return document[id].name == "cpu"; });

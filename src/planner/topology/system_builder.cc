@@ -76,7 +76,6 @@ constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMaxLanes = 1 << 16;
 constexpr std::int64_t kMaxLinks = 1 << 16;
 constexpr std::int64_t kMaxMbps = 1'000'000'000;
-constexpr int kMaxOverride = 1'000'000;  // GB/s
 constexpr int kMaxHosts = 256;           // the host part of a node's key has 8 bits
 constexpr int kMaxRanksOfGpu = 1 << 15;  // a rank's place has 15 bits of its id, above its device's 40
 constexpr std::size_t kMaxCpus = 4096;   // every pair of a host's CPUs is linked

@@ -9,13 +9,11 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <random>
 #include <span>
 #include <vector>
 
-#include "core/error.h"
 #include "fuzz/mailbox_input.h"
 #include "fuzz/replay.h"
 #include "runtime/collectives/exchange_job.h"
@@ -30,30 +28,12 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace ::testing;
+using testing::Buffers;
+using testing::buffersOf;
 using testing::ExchangeJob;
 using testing::Reach;
+using testing::sumOf;
 using Outcome = DirectExchange::Outcome;
-
-DirectWork sumOf(std::vector<std::int64_t>& data, int ranks) {
-  DirectWork work;
-  work.input = reinterpret_cast<const std::byte*>(data.data());
-  work.output = reinterpret_cast<std::byte*>(data.data());
-  work.count = data.size();
-  work.type = DataType::kInt64;
-  work.reduction = chooseReduction(DataType::kInt64, ReduceOp::kSum, ranks);
-  return work;
-}
-
-using Buffers = std::vector<std::vector<std::int64_t>>;
-
-Buffers buffersOf(int ranks, std::size_t count) {
-  Buffers buffers;
-  for (int rank = 0; rank < ranks; ++rank) {
-    buffers.emplace_back(count);
-    std::iota(buffers.back().begin(), buffers.back().end(), 100000 * rank);
-  }
-  return buffers;
-}
 
 std::int64_t sumAt(int ranks, std::size_t i) {
   return ranks * static_cast<std::int64_t>(i) + 100000 * (ranks * (ranks - 1) / 2);
@@ -101,117 +81,6 @@ TEST(MappedExchange, KnowsOutputsThatAreInputs) {
   EXPECT_TRUE(writesWhatItReads(inputs, oneIs));
   EXPECT_FALSE(writesWhatItReads(inputs, none));
 }
-
-TEST_P(DirectExchangeOf, ARootRunsAheadOnlyAsFarAsThereAreSlots) {
-  ExchangeJob job(GetParam());
-  std::vector<std::int64_t> data(4);
-  Buffers results(static_cast<std::size_t>(job.ranks()), data);
-  const auto broadcast = [&](int rank) {
-    DirectWork work = sumOf(rank == 0 ? data : results[static_cast<std::size_t>(rank)], job.ranks());
-    work.function = Function::kBroadcast;
-    job[rank].start(work);
-  };
-  int ahead = 0;
-  for (;; ++ahead) {
-    data.assign(4, ahead);
-    broadcast(0);
-    if (job[0].step() != Outcome::kDone) break;
-  }
-  EXPECT_EQ(ahead, static_cast<int>(transport::kMailboxSlots));
-  EXPECT_GT(job[0].waitsFor(), 0);
-  for (int number = 0; number <= ahead; ++number)
-    for (int rank = 1; rank < job.ranks(); ++rank) {
-      broadcast(rank);
-      while (job[rank].step() != Outcome::kDone) {
-        // Only the last one is missing, until all others have left the one whose slot it takes.
-        ASSERT_EQ(number, ahead);
-        job[0].step();
-      }
-      EXPECT_EQ(results[static_cast<std::size_t>(rank)][0], number);
-    }
-}
-
-TEST_P(DirectExchangeOf, RanksThatDataIsBroughtToCountMostOperationsLater) {
-  for (const Function function : {Function::kBroadcast, Function::kReduce}) {
-    ExchangeJob job(GetParam());
-    Buffers buffers = buffersOf(job.ranks(), 4);
-    const auto run = [&](Function called) {
-      for (int rank = 0; rank < job.ranks(); ++rank) {
-        DirectWork work = sumOf(buffers[static_cast<std::size_t>(rank)], job.ranks());
-        work.function = called;
-        job[rank].start(work);
-      }
-      ASSERT_THAT(job.finish(1), Each(Outcome::kDone));
-    };
-    const std::uint64_t most = transport::kMostUntold;
-    for (std::uint64_t number = 1; number <= 2 * most + 2; ++number) {
-      run(function);
-      for (int rank = 0; rank < job.ranks(); ++rank) {
-        const bool brings = (rank == 0) == (function == Function::kBroadcast);
-        EXPECT_EQ(job.mailbox(rank).left, brings ? number : number / (most + 1) * (most + 1));
-        // The root of a Reduce posts, too: by that ranks find out that they called different operations.
-        EXPECT_EQ(job.mailbox(rank).slot(number).number, brings || rank == 0 ? number : 0);
-      }
-    }
-    run(function);
-    run(Function::kAllReduce);
-    for (int rank = 0; rank < job.ranks(); ++rank) EXPECT_EQ(job.mailbox(rank).left, 2 * most + 4);
-  }
-}
-
-// However far a rank is ahead and whatever comes next, it does not wait for what another one has done and not counted.
-void runRowsOfOperations(int ranks) {
-  std::mt19937 random(7);
-  for (int repeat = 0; repeat < 4; ++repeat) {
-    ExchangeJob job(ranks, repeat % 2 == 0 ? Reach::kAll : Reach::kNone);
-    constexpr Function kFunctions[] = {Function::kBroadcast, Function::kReduce, Function::kAllReduce};
-    // In descriptors, areas of each kind, and the ring.
-    constexpr std::size_t kCounts[] = {1, 4, 60, 200, 500, 3000};
-    struct Call {
-      Function function;
-      std::size_t count;
-      int root;
-    };
-    std::vector<Call> calls;
-    for (int row = 0; row < 20; ++row) {
-      const Call call{kFunctions[random() % 3], kCounts[random() % 6],
-                      static_cast<int>(random() % static_cast<unsigned>(ranks))};
-      calls.insert(calls.end(), random() % 40, call);
-    }
-    Buffers buffers = buffersOf(job.ranks(), 3000);
-    std::vector<std::size_t> begun(buffers.size(), 0);
-    std::vector<bool> busy(buffers.size(), false);
-    std::size_t through = 0;
-    for (int steps = 0; steps < 200000 && through < buffers.size(); ++steps) {
-      // One rank goes on as far as it can.
-      const std::size_t rank = random() % buffers.size();
-      for (Outcome outcome = Outcome::kDone; outcome != Outcome::kWouldBlock;) {
-        if (!busy[rank]) {
-          if (begun[rank] == calls.size()) break;
-          const Call& call = calls[begun[rank]++];
-          DirectWork work = sumOf(buffers[rank], job.ranks());
-          work.function = call.function;
-          work.count = call.count;
-          work.root = call.root;
-          job[static_cast<int>(rank)].start(work);
-          busy[rank] = true;
-        }
-        outcome = job[static_cast<int>(rank)].step();
-        if (outcome != Outcome::kDone) continue;
-        busy[rank] = false;
-        if (begun[rank] == calls.size()) ++through;
-      }
-    }
-    EXPECT_EQ(through, buffers.size()) << "in repetition " << repeat;
-  }
-}
-
-TEST_P(DirectExchangeOf, RanksComeThroughAnyRowOfOperationsAtTheirOwnPace) {
-  runRowsOfOperations(GetParam());
-}
-
-// They share a Reduce of 4 KiB in two meetings that take areas of which there are fewest.
-TEST(DirectExchange, ManyRanksComeThroughAnyRowOfOperationsAtTheirOwnPace) { runRowsOfOperations(16); }
 
 // One collective of `count` elements, in place or not, on buffers that other ranks cannot map.
 void runOutOfReach(ExchangeJob& job, Function function, std::size_t count, bool inPlace, int root,
@@ -885,94 +754,11 @@ TEST(DirectExchange, WhatWasReadWhileARankWithdrewIsNoResult) {
   EXPECT_EQ(job[0].waitsFor(), 1);
 }
 
-TEST(DirectExchange, DifferentCallsAreNamed) {
-  ExchangeJob job(2);
-  Buffers buffers = buffersOf(2, 4);
-  DirectWork other = sumOf(buffers[1], 2);
-  other.count = 3;
-  job[0].start(sumOf(buffers[0], 2));
-  job[1].start(other);
-  EXPECT_EQ(job[0].step(), Outcome::kWouldBlock);
-  EXPECT_EQ(job[0].waitsFor(), 1);
-  try {
-    job[1].step();
-    FAIL() << "nothing was found";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ResultCode::kInvalidUsage);
-    EXPECT_THAT(error.what(),
-                AllOf(HasSubstr("rank 0 AllReduce of 4 int64"), HasSubstr("rank 1 AllReduce of 3 int64")));
-  }
-}
-
-// Data is brought to both, and neither would wait for the other's if the root of a Reduce did not post.
-TEST(DirectExchange, DifferentRootsAreNamed) {
-  ExchangeJob job(2);
-  Buffers buffers = buffersOf(2, 4);
-  for (int rank = 0; rank < 2; ++rank) {
-    DirectWork work = sumOf(buffers[static_cast<std::size_t>(rank)], 2);
-    work.function = Function::kReduce;
-    work.root = rank;
-    job[rank].start(work);
-  }
-  EXPECT_EQ(job[0].step(), Outcome::kWouldBlock);
-  EXPECT_THROW(job[1].step(), Error);
-}
-
 // Every input that once broke something is in the corpus and stays there.
 TEST(Corpus, EveryDescriptorIsTakenOrRefused) {
   const Replayed replayed = replayCorpus("mailbox", feedMailboxes);
   EXPECT_GE(replayed.accepted, 20);
   EXPECT_GE(replayed.refused, 5);
-}
-
-// One operation: the descriptor is there at the look after `late` ones.
-void lookFor(FirstLook& look, int late, std::size_t bytes = 8) {
-  look.begin(bytes);
-  for (int i = 0; i < late; ++i) look.waits();
-  look.arrived();
-}
-
-TEST(FirstLook, IsHeldBackUntilOthersRunAhead) {
-  FirstLook look(FirstLook::kOneWay);
-  EXPECT_TRUE(look.othersAreAhead());
-  lookFor(look, 1);
-  EXPECT_FALSE(look.othersAreAhead());
-  // Only one look in four is not held back, and shows that the others are ahead.
-  for (int i = 0; i < 3; ++i) {
-    lookFor(look, 0);
-    EXPECT_FALSE(look.othersAreAhead());
-  }
-  lookFor(look, 0);
-  EXPECT_TRUE(look.othersAreAhead());
-}
-
-TEST(FirstLook, LearnsHowMuchLaterToLook) {
-  FirstLook look(FirstLook::kOneWay);
-  lookFor(look, 1);
-  const int least = look.pauses();
-  // Waits that are long anyway, and those for much data, teach nothing.
-  for (int i = 0; i < 20; ++i) {
-    lookFor(look, 1000);
-    lookFor(look, 2, 32768);
-  }
-  EXPECT_EQ(look.pauses(), least);
-  for (int i = 0; i < 100; ++i) lookFor(look, 2);
-  const int most = look.pauses();
-  EXPECT_GT(most, 3 * least);
-  for (int i = 0; i < 100; ++i) lookFor(look, 2);
-  EXPECT_EQ(look.pauses(), most) << "there is a limit";
-  // It finds the descriptor at once, but for the looks that are not held back.
-  for (int i = 0; i < 1000; ++i) lookFor(look, i % 4 == 0 ? 2 : 0);
-  EXPECT_LT(look.pauses(), most);
-}
-
-TEST(FirstLook, IsNotHeldBackForLongIfAllComeAtTheSameInstant) {
-  FirstLook look(FirstLook::kBothWays);
-  EXPECT_EQ(look.pauses(), 0);
-  for (int i = 0; i < 100; ++i) lookFor(look, 2);
-  EXPECT_GT(look.pauses(), 8);
-  for (int i = 0; i < 1000; ++i) lookFor(look, i % 4 == 0 ? 2 : 0);
-  EXPECT_EQ(look.pauses(), 0);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <string_view>
@@ -141,5 +142,29 @@ class ExchangeJob {
   std::vector<std::unique_ptr<transport::Mailbox>> boards_;
   std::vector<std::unique_ptr<collectives::DirectExchange>> exchanges_;
 };
+
+// The sum over all ranks of what is in `data`, in place.
+inline collectives::DirectWork sumOf(std::vector<std::int64_t>& data, int ranks) {
+  collectives::DirectWork work;
+  work.input = reinterpret_cast<const std::byte*>(data.data());
+  work.output = reinterpret_cast<std::byte*>(data.data());
+  work.count = data.size();
+  work.type = DataType::kInt64;
+  work.reduction = collectives::chooseReduction(DataType::kInt64, ReduceOp::kSum, ranks);
+  return work;
+}
+
+// By rank.
+using Buffers = std::vector<std::vector<std::int64_t>>;
+
+// The ranks have numbers that differ.
+inline Buffers buffersOf(int ranks, std::size_t count) {
+  Buffers buffers;
+  for (int rank = 0; rank < ranks; ++rank) {
+    buffers.emplace_back(count);
+    std::iota(buffers.back().begin(), buffers.back().end(), 100000 * rank);
+  }
+  return buffers;
+}
 
 }  // namespace xylem::testing
