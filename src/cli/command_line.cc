@@ -310,7 +310,14 @@ Option Command::option(const std::string& names, std::size_t& target, const std:
 }
 
 Option Command::option(const std::string& names, std::string& target, const std::string& help) {
-  return add(names, target, help);
+  const Option option = add(names, target, help);
+  // As from an unset variable of a script (--nccl "$VERSION"), which the author did not mean to be the default.
+  option.option_->check(CLI::Validator(
+      [](const std::string& text) {
+        return text.empty() ? "found an empty text, expected a value" : std::string();
+      },
+      ""));
+  return option;
 }
 
 Option Command::option(const std::string& names, std::vector<std::string>& target, const std::string& help) {
@@ -403,7 +410,10 @@ CommandLine::Parsed CommandLine::parse(const std::vector<std::string>& words) {
     // CLI11 wants the words in reverse order.
     app_->parse(std::vector<std::string>(ours.rbegin(), ours.rend()));
   } catch (const CLI::Success& wanted) {
-    return {.action = {}, .status = app_->exit(wanted), .complaint = {}};  // --help, --version
+    std::ostringstream text;  // --help, --version
+    const int status = app_->exit(wanted, text, text);
+    writeAsIs(text.str());
+    return {.action = {}, .status = status, .complaint = {}};
   } catch (const CLI::ParseError& error) {
     return {.action = {}, .status = kBadInput, .complaint = complaintAbout(*app_, error, words)};
   }

@@ -37,6 +37,11 @@ int longestWord(const std::string& text) {
 
 }  // namespace
 
+void Table::add(std::vector<Cell> cells) {
+  for (Cell& cell : cells) cell.text = withoutControls(cell.text);
+  rows_.push_back(std::move(cells));
+}
+
 // Every column is as wide as its widest cell. Where that is too much for the terminal, the widest columns of
 // text give way, down to their longest word.
 std::vector<int> Table::widths(const std::vector<std::size_t>& shown, int available) const {

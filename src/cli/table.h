@@ -29,8 +29,8 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // Missing cells at the end of the row are empty.
-  void add(std::vector<Cell> cells) { rows_.push_back(std::move(cells)); }
+  // Missing cells at the end of the row are empty. Control characters are shown as withoutControls() shows them.
+  void add(std::vector<Cell> cells);
   bool empty() const { return rows_.empty(); }
 
   // Columns are two blanks apart; those of text are wrapped where the table is wider than the terminal. If that is not

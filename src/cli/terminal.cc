@@ -86,13 +86,15 @@ Terminal terminalOf(std::FILE* stream) {
 
 void writeOut(std::string_view text) {
   const int width = terminalOf(stdout).width;
-  const std::string lines = width > 0 ? fitted(text, width) : std::string(text);
-  if (std::fwrite(lines.data(), 1, lines.size(), stdout) != lines.size()) noteOutputError(errno);
+  writeAsIs(width > 0 ? fitted(text, width) : std::string(text));
+}
+
+void writeAsIs(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) noteOutputError(errno);
 }
 
 void writeJson(const nlohmann::ordered_json& json, int indent) {
-  const std::string text = plan::jsonText(json, indent) + '\n';
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) noteOutputError(errno);
+  writeAsIs(plan::jsonText(json, indent) + '\n');
 }
 
 int outputError() { return firstOutputError; }

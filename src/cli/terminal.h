@@ -32,6 +32,8 @@ Terminal terminalOf(std::FILE* stream);
 // Writes to standard output, in lines that fit a terminal. A failure is only remembered; runCommandLine reports it at
 // the end.
 void writeOut(std::string_view text);
+// The same in lines as they are.
+void writeAsIs(std::string_view text);
 // The same for JSON, whose levels are indented by `indent` blanks.
 void writeJson(const nlohmann::ordered_json& json, int indent = 1);
 // The errno of the first failed write to standard output; 0 if there was none.

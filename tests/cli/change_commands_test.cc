@@ -131,7 +131,9 @@ TEST(LintCommandTest, ManyFindingsOfOneRuleAreCounted) {
 TEST(LintCommandTest, NotesCanBeLeftOut) {
   const std::string file = kBad + "vm-nics-without-gdr.xml";
   EXPECT_THAT(runCommand({"lint", file}).output, HasSubstr("gdr-off"));
-  EXPECT_THAT(runCommand({"lint", file, "--no-notes"}).output, Not(HasSubstr("gdr-off")));
+  EXPECT_THAT(runCommand({"lint", file}).output, HasSubstr(" note\n"));
+  EXPECT_THAT(runCommand({"lint", file, "--no-notes"}).output,
+              AllOf(HasSubstr(" warnings\n"), Not(HasSubstr("gdr-off"))));
 }
 
 TEST(VmTest, WritesAFileThatIsCleanAndPlans) {
@@ -161,6 +163,8 @@ TEST(VmTest, PairsTheDevicesOfADump) {
   EXPECT_THAT(runCommand({"vm", "dgxh100", "--pair", "auto"}).errors,
               HasSubstr("shows PCI switches that hold GPUs and NICs"));
   EXPECT_THAT(runCommand({"vm", "seed-a40x2", "--pair", "auto"}).errors, Not(HasSubstr("PCI switches")));
+  EXPECT_THAT(runCommand({"vm", flat, "--pair", "net0=gpu0,net0=gpu1"}).errors,
+              HasSubstr("--pair: found `net0` in two pairs"));
   EXPECT_EQ(runCommand({"lint", out}).status, 0) << runCommand({"lint", out}).output;
   const auto planned =
       nlohmann::json::parse(runCommand({"why", out, "gdr", "gpu3", "net3", "--json"}).output);

@@ -65,6 +65,12 @@ TEST(CommandTest, BadOptionValuesSayWhatWouldDo) {
   }
 }
 
+TEST(CommandTest, AnEmptyTextIsNoValue) {
+  const Outcome run = runCommand({"plan", "-", "--nccl", ""});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.errors, HasSubstr("--nccl: found an empty text, expected a value"));
+}
+
 TEST(CommandTest, MoreRanksThanCanBePlannedIsBadInput) {
   const ScratchFile host("host.xml", smallHost());
   const Outcome run = runCommand({"plan", host.path(), "--nodes", "16777216"});
@@ -96,6 +102,7 @@ TEST(CommandTest, BoxCharactersOnlyOnAUtf8Terminal) {
 }
 
 TEST(CommandTest, FullDiskIsAnError) {
+  EXPECT_EQ(runCommand({"--help"}, {}, Stdout::kFullDisk).status, 1);
   const Outcome run = runCommand({"settings"}, {}, Stdout::kFullDisk);
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.errors, HasSubstr("No space left on device"));

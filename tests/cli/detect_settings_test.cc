@@ -200,6 +200,13 @@ TEST(SettingsCommandTest, ListsThatSelectNothingHereAreNamed) {
   EXPECT_THAT(warnings({{"NCCL_IB_HCA", "=nosuch:1"}}),
               HasSubstr("NCCL_IB_HCA==nosuch:1 (environment) selects no RDMA device of this machine"));
   EXPECT_THAT(warnings({{"NCCL_SOCKET_IFNAME", "^nosuch"}}), IsEmpty());
+  EXPECT_THAT(runCommand({"detect"}, {{"NCCL_SOCKET_IFNAME", "nosuch"}}).errors,
+              HasSubstr("NCCL_SOCKET_IFNAME=nosuch selects no interface of this machine"));
+}
+
+TEST(SettingsCommandTest, ControlCharactersOfAValueDoNotReachTheTerminal) {
+  const Outcome run = runCommand({"settings", "--set-only"}, {{"NCCL_GRAPH_DUMP_FILE", "/tmp/a\033[2Jb"}});
+  EXPECT_THAT(run.output, AllOf(HasSubstr("/tmp/a\\x1b[2Jb"), Not(HasSubstr("\033"))));
 }
 
 TEST(SettingsCommandTest, AllFindingsAreNamedAtOnce) {

@@ -133,6 +133,9 @@ TEST(Draw, SaysWhatIsWrong) {
   EXPECT_EQ(place.status, 1);
   EXPECT_THAT(place.errors, HasSubstr("/proc/nowhere.html"));
   EXPECT_EQ(runCommand({"draw", "nowhere.xml", "-o", "/dev/null.html"}).status, 2);
+  const Outcome from = runCommand({"draw", host.path(), "--from", "2.25.1", "-o", "machine.svg"});
+  EXPECT_EQ(from.status, 2);
+  EXPECT_THAT(from.errors, HasSubstr("--from: found a comparison for machine.svg"));
 }
 
 }  // namespace

@@ -91,8 +91,7 @@ report::VersionChange changeFrom(const DrawArguments& options, const plan::PlanR
   if (options.from.empty()) return {};
   const rules::Version from = rulesNamed(options.from, settings, "--from")->version;
   const rules::Version to = plan.nccl->version;
-  if (from >= to)
-    throw InputError({"--from", 0}, rules::versionText(from), "a version before " + rules::versionText(to));
+  if (from >= to) throw InputError({"--from", 0}, options.from, "a version before " + rules::versionText(to));
   const upgrade::Upgrade upgrade = upgrade::upgradeOf(request, settings, from, to);
   report::VersionChange change{rules::versionText(from), rules::versionText(to), {}, {}, {}};
   change.error = upgrade.errorAfter.empty() ? upgrade.errorBefore : upgrade.errorAfter;
@@ -186,6 +185,9 @@ std::string textOf(const report::Picture& picture, Form form) {
 
 int runDraw(const DrawArguments& options) {
   const Form form = formOf(options);
+  if (!options.from.empty() && (form == Form::kSvg || form == Form::kDot))
+    throw InputError({"--from", 0}, "a comparison for " + options.output + ", which shows the machine alone",
+                     "--from with a page (.html) or its facts (.json)");
   const bool toStdout = options.output.empty() || options.output == "-";
   if (form == Form::kPage && toStdout && terminalOf(stdout).interactive)
     throw InputError({"--output", 0}, "no file for the page",

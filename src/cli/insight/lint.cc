@@ -62,9 +62,9 @@ Style styleOf(lint::Severity severity) {
 
 std::string textOf(const lint::LintReport& report, bool notes, const Terminal& screen) {
   std::string text =
-      fmt::format("{}: {}, {}, {}\n", report.file, counted(report.count(lint::Severity::kError), "error"),
+      fmt::format("{}: {}, {}{}\n", report.file, counted(report.count(lint::Severity::kError), "error"),
                   counted(report.count(lint::Severity::kWarning), "warning"),
-                  counted(report.count(lint::Severity::kNote), "note"));
+                  notes ? ", " + counted(report.count(lint::Severity::kNote), "note") : "");
   std::map<std::pair<std::string, lint::Severity>, int> ofRule;
   for (const lint::Finding& finding : report.findings) {
     if (finding.severity == lint::Severity::kNote && !notes) continue;

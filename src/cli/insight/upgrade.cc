@@ -202,7 +202,11 @@ int runUpgrade(const UpgradeArguments& options) {
   if (options.json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const MachineUpgrade& machine : machines) list.push_back(toJson(machine));
-    writeJson({{"from", rules::versionText(from)}, {"to", rules::versionText(to)}, {"machines", list}}, 2);
+    writeJson({{"format", "xylem-upgrade-1"},
+               {"from", rules::versionText(from)},
+               {"to", rules::versionText(to)},
+               {"machines", list}},
+              2);
   } else {
     writeOut(text(machines, terminalOf(stdout)));
   }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/machine_input.h"
@@ -66,12 +67,17 @@ nlohmann::ordered_json toJson(const Guest& guest) {
 std::vector<whatif::Edit> pairingEdits(const std::vector<std::string>& pairs) {
   if (pairs == std::vector<std::string>{"auto"}) return {whatif::parseEdit("pair nets with gpus")};
   std::vector<whatif::Edit> edits;
+  std::set<std::string> seen;
   for (const std::string& pair : pairs) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == pair.size())
       throw InputError({"--pair", 0}, fmt::format("`{}`", pair), "auto, or NET=GPU,..., as mlx5_0=gpu1");
-    edits.push_back(
-        whatif::parseEdit(fmt::format("pair {} with {}", pair.substr(0, equals), pair.substr(equals + 1))));
+    const std::string net = pair.substr(0, equals), gpu = pair.substr(equals + 1);
+    // A later pair would take the device out of the switch of an earlier one.
+    for (const std::string& device : {net, gpu})
+      if (!seen.insert(device).second)
+        throw InputError({"--pair", 0}, fmt::format("`{}` in two pairs", device), "each device in one pair");
+    edits.push_back(whatif::parseEdit(fmt::format("pair {} with {}", net, gpu)));
   }
   return edits;
 }

@@ -32,7 +32,7 @@ constexpr const char* kSettingsExamples = R"(Examples:
   xylem settings                  every NCCL_* and XYLEM_* variable that Xylem honours
   xylem settings --nccl 2.27.7    those that this version of NCCL knows, with its defaults
   xylem settings --set-only       those that are set here, and by whom
-  xylem settings --json | jq '.settings[] | select(.set) | {name, value, origin}'
+  xylem settings --json | jq '.settings[] | select(.set or .refused or .ignored)'
 
 Variables come from the environment, then from $NCCL_CONF_FILE or ~/.nccl.conf, then from /etc/nccl.conf; what is
 set first counts. A value that cannot be used, or a file that cannot be read, is named after the table; the exit status is 2
@@ -219,11 +219,9 @@ nlohmann::ordered_json toJson(const Settings& settings, const Listed& listed, co
                       {"decidesPlans", variable.decides == NcclVariable::kPlans},
                       {"help", variable.help}});
   }
-  return {{"nccl", rules::versionText(listed.version)},
-          {"settings", std::move(list)},
-          {"ncclOnly", std::move(others)},
-          {"warnings", findings.warnings},
-          {"refusals", findings.refusals},
+  return {{"format", "xylem-settings-1"},  {"nccl", rules::versionText(listed.version)},
+          {"settings", std::move(list)},   {"ncclOnly", std::move(others)},
+          {"warnings", findings.warnings}, {"refusals", findings.refusals},
           {"notes", settings.notes()}};
 }
 

@@ -320,7 +320,8 @@ std::string pathLegend(const topology::System& system, const paths::PathTable& p
 // Nodes, links and paths, as the `host` section of `xylem plan --json` has them.
 plan::Json machineJson(const topology::Document& document, const topology::System& system,
                        const paths::PathTable& paths) {
-  plan::Json json = {{"topology", document.file()},
+  plan::Json json = {{"format", "xylem-machine-1"},
+                     {"topology", document.file()},
                      {"counts", plan::countsJson(system)},
                      {"nodes", plan::nodesJson(system)},
                      {"links", plan::linksJson(system)}};

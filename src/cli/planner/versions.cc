@@ -41,7 +41,7 @@ nlohmann::ordered_json toJson(const std::vector<rules::Version>& versions) {
                          {"concerns", rules::name(change->concerns)}});
     list.push_back({{"version", rules::versionText(version)}, {"changes", std::move(changes)}});
   }
-  return {{"versions", std::move(list)}};
+  return {{"format", "xylem-versions-1"}, {"versions", std::move(list)}};
 }
 
 const char* headingOf(rules::Concerns concerns) {

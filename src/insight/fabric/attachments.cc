@@ -67,7 +67,7 @@ Attachments::Attachments(const Fabric& fabric, const FabricGraph& network,
                        near.empty() ? "every host of the job" : fmt::format("`{}`, perhaps", near));
     }
     if (!taken.insert(names[host]).second)
-      throw InputError({"hosts", 0}, fmt::format("`{}` twice", names[host]), "every host once");
+      throw InputError({"the list of hosts", 0}, fmt::format("`{}` twice", names[host]), "every host once");
     const FabricHost& fabricHost = fabric.hosts[found->second];
     const connect::HostShape& shape = job.shapeOf(static_cast<int>(host));
     hosts_.push_back(found->second);

@@ -240,12 +240,13 @@ class DeviceCheck {
       if (cpu == topology::kNoElement) continue;
       if (count.first > 0 && count.second == 0)
         add(Severity::kWarning, "gpus-without-net", cpu,
-            fmt::format("a cpu with {} GPUs and no net: they reach the network through another CPU",
-                        count.first),
+            fmt::format("a cpu with {} GPU{} and no net: they reach the network through another CPU",
+                        count.first, count.first == 1 ? "" : "s"),
             "check where the cards are; `lspci -t` on the host shows it");
       if (count.first == 0 && count.second > 0 && devices.size() > 1)
         add(Severity::kWarning, "nets-without-gpu", cpu,
-            fmt::format("a cpu with {} nets and no GPU: they are far from all GPUs", count.second),
+            fmt::format("a cpu with {} net{} and no GPU: they are far from all GPUs", count.second,
+                        count.second == 1 ? "" : "s"),
             "check where the cards are; `lspci -t` on the host shows it");
     }
   }

@@ -176,7 +176,16 @@ class Detection {
   }
 
   std::vector<NetDevice> interfaces() const {
-    return socketDevices(chooseInterfaces(readInterfaces(options_.root), options_.interfaces));
+    const std::vector<NetInterface> all = readInterfaces(options_.root);
+    std::vector<NetDevice> chosen = socketDevices(chooseInterfaces(all, options_.interfaces));
+    if (chosen.empty() && !all.empty()) {
+      std::string names;
+      for (const NetInterface& found : all) names += (names.empty() ? "" : ", ") + found.name;
+      remarks_.push_back(
+          fmt::format("NCCL_SOCKET_IFNAME={} selects no interface of this machine, which has {}",
+                      options_.interfaces, names));
+    }
+    return chosen;
   }
 
   Document withHostDevices() const {
