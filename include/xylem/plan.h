@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -29,10 +30,12 @@ class XYLEM_EXPORT PlanError : public std::runtime_error {
 };
 
 struct PlanOptions {
-  int hosts = 1;                                     // identical hosts in the job
+  int hosts = 1;                                     // identical hosts in the job; one alone uses no NICs
   std::map<std::string, std::string> settings = {};  // NCCL_* variables, as `xylem settings` lists them
-  bool nvls = false;                                 // the driver offers NVLink multicast
-  bool collnet = false;                              // the network computes collectives
+  // Whether the driver offers NVLink multicast. Not given, it does on machines with the hardware, if NCCL_NVLS_ENABLE leaves
+  // it open.
+  std::optional<bool> nvls = std::nullopt;
+  bool collnet = false;  // the network computes collectives
   // The version of NCCL to plan for, such as 2.27.7; empty: as XYLEM_NCCL in `settings`, else the newest known one.
   std::string nccl = {};
 };
@@ -86,6 +89,13 @@ class XYLEM_EXPORT JobPlan {
   JobPlan(JobPlan&&) noexcept;
   JobPlan& operator=(JobPlan&&) noexcept;
   ~JobPlan();
+
+  // The assumptions of the plan where the options leave something open, a sentence each: NVLS, NICs that the variables select,
+  // overrides of bandwidths, a graph file.
+  const std::vector<std::string>& assumptions() const;
+  // Warnings of input that hardly means what was meant, a sentence each: elements of the file that nothing reads, variables that the version
+  // does not know, a version whose rules are those of another one.
+  const std::vector<std::string>& warnings() const;
 
   int ranks() const;
   // Nodes as NCCL counts them: a host whose GPUs reach each other only over the network is several nodes.

@@ -4,6 +4,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <optional>
+
 #include "xylem/plan.h"
 
 namespace py = pybind11;
@@ -11,7 +13,8 @@ using xylem::JobPlan;
 
 namespace {
 
-xylem::PlanOptions options(int hosts, std::map<std::string, std::string> settings, bool nvls, bool collnet) {
+xylem::PlanOptions options(int hosts, std::map<std::string, std::string> settings, std::optional<bool> nvls,
+                           bool collnet) {
   return {.hosts = hosts, .settings = std::move(settings), .nvls = nvls, .collnet = collnet};
 }
 
@@ -39,27 +42,29 @@ PYBIND11_MODULE(_planner, module) {
   py::class_<JobPlan>(module, "JobPlan")
       .def_static(
           "of_file",
-          [](const std::string& path, int hosts, std::map<std::string, std::string> settings, bool nvls,
-             bool collnet) {
+          [](const std::string& path, int hosts, std::map<std::string, std::string> settings,
+             std::optional<bool> nvls, bool collnet) {
             return JobPlan::ofFile(path, options(hosts, std::move(settings), nvls, collnet));
           },
           Free())
       .def_static(
           "of_xml",
-          [](const std::string& xml, int hosts, std::map<std::string, std::string> settings, bool nvls,
-             bool collnet) {
+          [](const std::string& xml, int hosts, std::map<std::string, std::string> settings,
+             std::optional<bool> nvls, bool collnet) {
             return JobPlan::ofXml(xml, options(hosts, std::move(settings), nvls, collnet));
           },
           Free())
       .def_static(
           "of_hosts",
           [](const std::vector<std::tuple<std::string, std::vector<int>, int>>& list,
-             std::map<std::string, std::string> settings, bool nvls, bool collnet) {
+             std::map<std::string, std::string> settings, std::optional<bool> nvls, bool collnet) {
             std::vector<xylem::JobHosts> hosts;
             for (const auto& [file, gpus, count] : list) hosts.push_back({file, gpus, count});
             return JobPlan::ofHosts(hosts, options(1, std::move(settings), nvls, collnet));
           },
           Free())
+      .def("assumptions", &JobPlan::assumptions)
+      .def("warnings", &JobPlan::warnings)
       .def("ranks", &JobPlan::ranks)
       .def("nodes", &JobPlan::nodes)
       .def("channels", &JobPlan::channels)

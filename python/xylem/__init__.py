@@ -3,11 +3,11 @@
 The planner, without a GPU::
 
     import xylem
-    plan = xylem.plan("dgxh100.xml", hosts=2)
+    plan = xylem.plan("topologies/dgxh100.xml", hosts=2)
     plan.rings[0]                       # the ranks of the first channel's ring
     plan.tune("AllReduce", ["8", "1M"]) # algorithm, protocol and predicted time
     plan.why("gdr gpu0 nic1")           # which rule decided, on which numbers
-    xylem.diff(plan, xylem.plan("dgxh100.xml", hosts=2, settings={"NCCL_CROSS_NIC": "0"}))
+    xylem.diff(plan, xylem.plan("topologies/dgxh100.xml", hosts=2, settings={"NCCL_CROSS_NIC": "0"}))
 
 ``import xylem.torch`` gives PyTorch a process-group back-end named ``xylem``.
 """

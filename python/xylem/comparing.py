@@ -114,4 +114,7 @@ def diff(a: Plan, b: Plan) -> Diff:
 
     >>> diff(plan("dgxh100.xml"), plan("dgxh100.xml", settings={"NCCL_ALGO": "Ring"}))  # doctest: +SKIP
     """
+    for side in (a, b):
+        if not isinstance(side, Plan):
+            raise TypeError(f"diff: found {side!r:.60}; expected two plans of xylem.plan()")
     return Diff.of_json(a._native.diff(b._native, a.name, b.name))

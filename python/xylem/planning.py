@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import shlex
+import warnings
 from dataclasses import dataclass, field
 from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -23,7 +25,8 @@ _SIZES = tuple(8 << (3 * i) for i in range(11))
 
 @dataclass(frozen=True)
 class Host:
-    """Hosts of a job that are alike and follow each other; ``gpus`` are device numbers, none for all of the file."""
+    """Hosts of a job that are alike and follow each other; ``gpus`` are device numbers, in rank order; without, all of the
+    file."""
 
     file: str
     gpus: Tuple[int, ...] = ()
@@ -33,7 +36,7 @@ class Host:
 @dataclass(frozen=True)
 class Graph:
     """The channels of one pattern inside a host. Bandwidths in GB/s (1e9 bytes per second) per channel; types are the
-    worst path inside the host and to the network devices: LOC, NVL, NVB, PIX, PXB, PHB, SYS."""
+    worst path inside the host and to the network devices: LOC, NVL, NVB, PIX, PXB, P2C, PXN, PHB, SYS."""
 
     pattern: str
     bandwidth_intra: float
@@ -118,11 +121,16 @@ class Paths(TableList):
 
 
 class Plan:
-    """The plan that NCCL would make of a job. Made by `plan`; never changes."""
+    """The plan that NCCL would make of a job. Made by `plan`; never changes. `diff` compares two."""
 
     def __init__(self, native: _planner.JobPlan, name: str) -> None:
         self._native = native
         self.name = name
+
+    @property
+    def assumptions(self) -> List[str]:
+        """The plan's assumptions where nothing was said, a sentence each: NVLS, NICs that the settings select."""
+        return self._native.assumptions()
 
     @property
     def ranks(self) -> int:
@@ -179,10 +187,12 @@ class Plan:
         candidates = [Candidate(*candidate) for candidate in found.pop("candidates")]
         return Choice(collective, count, candidates=candidates, **found)
 
-    def tune(self, collectives: Union[str, Iterable[str]] = COLLECTIVES, sizes: Iterable[Size] = _SIZES) -> Choices:
-        """The choices for these collectives and sizes, as a table."""
+    def tune(self, collectives: Union[str, Iterable[str]] = COLLECTIVES,
+             sizes: Union[Size, Iterable[Size]] = _SIZES) -> Choices:
+        """The choices for these collectives and sizes, or for a single one of each, as a table."""
         names = [collectives] if isinstance(collectives, str) else list(collectives)
-        counts = [parse_size(size) for size in sizes]
+        one = isinstance(sizes, str) or not isinstance(sizes, Iterable)
+        counts = [parse_size(size) for size in ([sizes] if one else sizes)]
         return Choices(self.choice(name, count) for name in names for count in counts)
 
     def why(self, question: Union[str, Sequence[str]]) -> Answer:
@@ -190,7 +200,10 @@ class Plan:
 
         Plans again where an answer needs it. Raises `PlanError`, with what could be meant, for other questions.
         """
-        words = shlex.split(question) if isinstance(question, str) else list(question)
+        try:
+            words = shlex.split(question) if isinstance(question, str) else [str(word) for word in question]
+        except (TypeError, ValueError) as error:
+            raise PlanError(f"{question!r} is no question: {error}; expected one such as 'gdr gpu0 nic2'") from None
         return Answer.of_json(self._native.why(words))
 
     def log(self) -> List[str]:
@@ -218,29 +231,76 @@ class Plan:
         return html_table(self._COLUMNS, self._rows(), self._headline())
 
 
-Machine = Union[str, os.PathLike, Sequence[Host]]
+Machine = Union[str, os.PathLike, Host, Sequence[Host]]
 
 
-def plan(machine: Machine, hosts: int = 1, settings: Optional[Mapping[str, object]] = None, nvls: bool = False,
-         collnet: bool = False, nccl: str = "") -> Plan:
+def _whole(name: str, value: object) -> int:
+    """A positive number that the planner's `int` holds."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = 0
+    if not 1 <= number < 1 << 31:
+        raise PlanError(f"{name}: found {value!r:.60}; expected a whole number from 1 on")
+    return number
+
+
+def _file(name: str, value: object) -> str:
+    try:
+        text = os.fspath(value)  # type: ignore[call-overload]
+    except TypeError:
+        text = None
+    if not isinstance(text, str) or not text or "\0" in text or "\n" in text:
+        raise PlanError(f"{name}: found {value!r:.60}; expected the name of a topology file")
+    return text
+
+
+def _group(host: object) -> Tuple[str, List[int], int]:
+    if not isinstance(host, Host):
+        raise PlanError(f"machine: found {host!r:.60} in the list; expected xylem.Host values")
+    try:
+        gpus = [operator.index(gpu) for gpu in host.gpus or ()]
+    except TypeError:
+        raise PlanError(f"Host.gpus: found {host.gpus!r:.60}; expected device numbers, such as (0, 1)") from None
+    return _file("Host.file", host.file), gpus, _whole("Host.count", host.count)
+
+
+def plan(machine: Machine, hosts: int = 1, settings: Optional[Mapping[str, object]] = None,
+         nvls: Optional[bool] = None, collnet: bool = False, nccl: str = "") -> Plan:
     """Plans a job as a version of NCCL would: the newest known one, unless ``nccl`` names another, such as "2.27.7".
 
-    ``machine`` is a topology file, topology XML as text, or a list of `Host` for hosts that differ (``hosts`` is then
-    not used). ``settings`` are NCCL's variables; the environment is not read. ``nvls`` and ``collnet`` say what driver
-    and network offer. Raises `PlanError`, which names file and line.
+    ``machine`` is a topology file, topology XML as text, a `Host`, or a list of `Host` for hosts that differ (``hosts`` is
+    then not used). A job on one host uses no NICs, so ``xylem plan FILE`` plans two where the file has some; here it is
+    one. ``settings`` are NCCL's variables; the environment is not read. ``nvls`` and ``collnet`` say what driver and
+    network offer; without ``nvls``, a driver is assumed to offer it where the machine has the hardware. Doubtful input is
+    a `UserWarning`. Raises `PlanError`, which names file and line.
 
     >>> plan("dgxh100.xml", hosts=2, settings={"NCCL_CROSS_NIC": 0}).channels  # doctest: +SKIP
     16
     """
-    pairs: Dict[str, str] = {name: str(value) for name, value in (settings or {}).items()}
+    if not isinstance(settings or {}, Mapping):
+        raise PlanError(f"settings: found {settings!r:.60}; expected a dict, such as {{'NCCL_ALGO': 'Ring'}}")
+    if nvls not in (None, False, True) or collnet not in (False, True):
+        raise PlanError(f"nvls, collnet: found {nvls!r:.60}, {collnet!r:.60}; expected True or False")
+    pairs: Dict[str, str] = {str(name): str(value) for name, value in (settings or {}).items()}
     if nccl:
-        pairs["XYLEM_NCCL"] = nccl
-    suffix = "".join(f" {name}={value}" for name, value in pairs.items())
+        pairs["XYLEM_NCCL"] = str(nccl)
+    name, native = _planned(machine, hosts, pairs, None if nvls is None else bool(nvls), bool(collnet))
+    for warning in native.warnings():
+        warnings.warn(warning, stacklevel=2)
+    return Plan(native, name + "".join(f" {key}={value}" for key, value in pairs.items()))
+
+
+def _planned(machine: Machine, hosts: int, pairs: Dict[str, str], nvls: Optional[bool],
+             collnet: bool) -> Tuple[str, _planner.JobPlan]:
     if isinstance(machine, (str, os.PathLike)):
-        text = os.fspath(machine)
-        if text.lstrip().startswith("<"):
-            return Plan(_planner.JobPlan.of_xml(text, hosts, pairs, nvls, collnet), "(text)" + suffix)
-        return Plan(_planner.JobPlan.of_file(text, hosts, pairs, nvls, collnet), os.path.basename(text) + suffix)
-    groups = [(os.fspath(h.file), list(h.gpus), h.count) for h in machine]
+        count = _whole("hosts", hosts)
+        if isinstance(machine, str) and machine.lstrip().startswith("<"):
+            return "(text)", _planner.JobPlan.of_xml(machine, count, pairs, nvls, collnet)
+        file = _file("machine", machine)
+        return os.path.basename(file), _planner.JobPlan.of_file(file, count, pairs, nvls, collnet)
+    if isinstance(machine, (bytes, Mapping)) or not isinstance(machine, (Host, Iterable)):
+        raise PlanError(f"machine: found {machine!r:.60}; expected a topology file, its text, or a list of xylem.Host")
+    groups = [_group(host) for host in ([machine] if isinstance(machine, Host) else machine)]
     name = " ".join(os.path.basename(file) for file, _, _ in groups)
-    return Plan(_planner.JobPlan.of_hosts(groups, pairs, nvls, collnet), name + suffix)
+    return name, _planner.JobPlan.of_hosts(groups, pairs, nvls, collnet)

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -17,11 +18,8 @@
 #include "core/error.h"
 #include "core/text_file.h"
 #include "insight/preflight/preflight.h"
-#include "planner/search/channel_search.h"
-#include "planner/topology/attributes.h"
-#include "planner/topology/complete.h"
+#include "planner/plan/assumptions.h"
 #include "planner/topology/link_override.h"
-#include "planner/topology/select_nets.h"
 
 namespace xylem::cli {
 namespace {
@@ -88,33 +86,11 @@ int hostsOf(const plan::PlanRequest& request) {
 }
 
 constexpr const char* kTwoHosts = "2 hosts, since a job on one uses no NICs (--nodes 1 asks about one)";
-constexpr const char* kMulticast =
-    "NVLS, as drivers offer it on a machine with an NVSwitch (--no-nvls plans without it)";
-constexpr int kMulticastSm = 90;
-
 bool holdsNet(const topology::Document& document, topology::ElementId element) {
   const std::vector<topology::ElementId>& children = document[element].children;
   return document[element].name == "net" ||
          std::any_of(children.begin(), children.end(),
                      [&](topology::ElementId child) { return holdsNet(document, child); });
-}
-
-// True if the GPUs and the NVSwitch of the machine can multicast. A topology file does not say whether the
-// driver offers it.
-bool mayMulticast(const topology::Document& asWritten) {
-  const topology::Document document = topology::completeAttributes(asWritten);
-  bool multicasts = false;
-  bool hasSwitch = false;
-  for (std::size_t i = 0; i < document.size(); ++i) {
-    const auto element = static_cast<topology::ElementId>(i);
-    const std::string* target = document.attribute(element, "tclass");
-    if (document[element].name == "nvlink" && target != nullptr)
-      hasSwitch = hasSwitch || topology::pciClass(*target) == topology::PciClass::kNvs;
-    if (document[element].name == "gpu")
-      multicasts =
-          multicasts || topology::Attributes(document, element).integer("sm", 0, 10000, 0) >= kMulticastSm;
-  }
-  return multicasts && hasSwitch;
 }
 
 // Warns of variables that only detection reads: they do not change a machine that comes from a file.
@@ -224,23 +200,19 @@ JobRequest readJob(const JobInput& job, const Settings& settings) {
   plan::PlanRequest& request = read.plan;
   request.nccl = rulesNamed(job.nccl, settings);
   request.fuse = job.fuse;
-  request.offered = {job.nvls, job.collnet};
   request.rules = job.rules == "xylem" ? connect::Rules::kXylem : connect::Rules::kNccl;
   request.hostsListed = !job.hosts.empty();
+  plan::Remarks remarks;
   std::map<std::string, std::shared_ptr<const topology::Document>>
       known;  // by file: hosts of one file share a document
   const auto add = [&](const HostArgument& host) {
     auto& document = known[host.file];
     if (!document) {
       topology::Document machine = readMachine(host.file, settings);
-      if (!job.allNets && !isThisMachine(host.file)) {
-        std::vector<std::string> warnings;
-        machine = topology::selectNets(std::move(machine), settings, &read.assumptions, &warnings);
-        for (const std::string& warning : warnings) warn(warning);
-      }
+      if (!job.allNets && !isThisMachine(host.file))
+        machine = plan::nicsInUse(std::move(machine), settings, remarks);
       for (const std::string& link : job.links) topology::overrideLink(machine, link, {"--link", 0});
-      for (const std::string& text : topology::overrideTexts(machine, request.nccl))
-        read.assumptions.push_back("an override, " + text);
+      plan::remarkOverrides(machine, request.nccl, remarks);
       document = std::make_shared<const topology::Document>(std::move(machine));
     }
     request.hosts.push_back({document, host.gpus, host.count});
@@ -250,27 +222,19 @@ JobRequest readJob(const JobInput& job, const Settings& settings) {
     int& count = request.hosts.front().count;
     if (count == 0) {
       count = defaultHosts(job.file, *request.hosts.front().topology);
-      if (count > 1) read.assumptions.emplace_back(kTwoHosts);
+      if (count > 1) remarks.assumptions.emplace_back(kTwoHosts);
     }
   }
   for (const std::string& host : job.hosts) add(parseHost(host));
   if (std::none_of(known.begin(), known.end(), [](const auto& entry) { return isThisMachine(entry.first); }))
     warnOfDetectionOnly(settings);
-  const bool variableDecides = search::graphOptions({.nvls = true}, settings).nvls ==
-                               search::graphOptions({.nvls = false}, settings).nvls;
-  if (!job.nvls && !job.noNvls && !variableDecides &&
-      std::any_of(known.begin(), known.end(),
-                  [](const auto& entry) { return mayMulticast(*entry.second); })) {
-    request.offered.nvls = true;
-    read.assumptions.emplace_back(kMulticast);
-  }
-  std::vector<std::string> remarks;
-  request.graphFile = search::graphFileOf(settings, &remarks);
-  for (const std::string& remark : remarks) warn(remark);
-  if (request.graphFile != nullptr)
-    read.assumptions.push_back(fmt::format("the channels of {}, as NCCL_GRAPH_FILE ({}) says",
-                                           settings.text(Setting::kGraphFile),
-                                           settings.origin(Setting::kGraphFile)));
+  std::optional<bool> nvls;
+  if (job.nvls || job.noNvls) nvls = job.nvls;
+  plan::addOffers(request, {nvls, job.collnet}, settings, remarks);
+  if (request.offered.nvls && !nvls) remarks.assumptions.back() += " (--no-nvls plans without it)";
+  plan::addGraphFile(request, settings, remarks);
+  for (const std::string& warning : remarks.warnings) warn(warning);
+  read.assumptions = std::move(remarks.assumptions);
   if (job.ranks == "round-robin") {
     request.placement = plan::Placement::kRoundRobin;
   } else if (job.ranks != "block") {

@@ -21,10 +21,6 @@ void addVersionOption(Command& command, std::string& version);
 rules::Version versionNamed(const std::string& text, const Settings& settings,
                             const char* option = kVersionOption);
 
-// The variables that are set and that this version of NCCL does not know, a sentence each with the versions that know it;
-// and the levels (a path type such as P2C) that it does not know.
-std::vector<std::string> unknownTo(const rules::Version& version, const Settings& settings);
-
 // `text` is the value of `option`, empty if it is not given. Says on standard error if another version answers for this one,
 // and in what that one differs, and which variables the version does not know. Throws InputError.
 std::shared_ptr<const rules::RuleSet> rulesNamed(const std::string& text, const Settings& settings,

@@ -1,7 +1,9 @@
 """The planner from Python: values agree with each other and with the files; jobs that cannot be planned raise errors."""
 
 import os
+import re
 import unittest
+import warnings
 
 import xylem
 
@@ -36,6 +38,8 @@ class PlanTest(unittest.TestCase):
         self.assertGreater(large.microseconds, small.microseconds)
         self.assertEqual(len(plan.tune()), 5 * 11)
         self.assertEqual(plan.choice("AllReduce", 8), small)
+        self.assertEqual([choice.bytes for choice in plan.tune("AllReduce", "16")], [16])
+        self.assertEqual([choice.bytes for choice in plan.tune("AllReduce", 1 << 20)], [1 << 20])
         self.assertEqual((small.runner_up.algorithm, small.runner_up.protocol), ("Tree", "LL"))
         times = [candidate.microseconds for candidate in small.candidates]
         self.assertEqual((times, times[0]), (sorted(times), small.microseconds))
@@ -58,6 +62,39 @@ class PlanTest(unittest.TestCase):
             xylem.plan(A40, settings={"NCCL_CROSS_NIX": 0})
         self.assertTrue(issubclass(xylem.PlanError, ValueError))
 
+    def test_what_is_no_job_is_named_by_its_argument(self):
+        for arguments, text in [
+            ({"hosts": "2"}, "hosts: found '2'; expected a whole number"), ({"hosts": 2.0}, "hosts: found 2.0"),
+            ({"hosts": 1 << 31}, "hosts: found"), ({"hosts": 0}, "hosts: found 0"),
+            ({"settings": "NCCL_ALGO=Ring"}, "settings: found"), ({"nvls": "yes"}, "nvls, collnet: found 'yes'"),
+            ({"nccl": 2.27}, "2.27")]:
+            with self.subTest(arguments), warnings.catch_warnings(record=True):
+                if "nccl" in arguments:  # as text; Python prints it as that version
+                    self.assertEqual(xylem.plan(A40, **arguments).ranks, 2)
+                    continue
+                with self.assertRaisesRegex(xylem.PlanError, re.escape(text)):
+                    xylem.plan(A40, **arguments)
+        for machine, text in [(None, "machine: found None"), (5, "machine: found 5"), (b"a.xml", "machine: found b'a.xml'"),
+                              (["a.xml"], "machine: found 'a.xml' in the list"), ("a\0b", "machine: found"),
+                              ([xylem.Host("<system/>\n")], "Host.file: found"),
+                              (xylem.Host(A40, gpus=0, count="2"), "Host.count: found '2'"),
+                              (xylem.Host(A40, gpus=3), "Host.gpus: found 3")]:
+            with self.subTest(machine), self.assertRaisesRegex(xylem.PlanError, re.escape(text)):
+                xylem.plan(machine)
+        self.assertEqual(xylem.plan(xylem.Host(A40, gpus=None)).ranks, 2)
+
+    def test_assumes_and_warns_as_the_command_does(self):
+        h100 = xylem.plan(H100, hosts=2)
+        self.assertEqual(h100.assumptions, ["NVLS, as drivers offer it on a machine with an NVSwitch"])
+        self.assertEqual(h100.choice("AllReduce", "1G").algorithm, "NVLSTree")
+        self.assertNotIn("NVLS", xylem.plan(H100, hosts=2, nvls=False).choice("AllReduce", "1G").algorithm)
+        one = xylem.plan(H100, hosts=2, settings={"NCCL_IB_HCA": "=mlx5_0"})
+        self.assertIn("1 of 8 NICs, as NCCL_IB_HCA==mlx5_0", one.assumptions[0])
+        with self.assertWarnsRegex(UserWarning, "NCCL 3.1.0 is planned by the rules of"):
+            xylem.plan(A40, nccl="3.1")
+        with open(A40, encoding="utf-8") as file, self.assertWarnsRegex(UserWarning, "Ignoring element disk"):
+            xylem.plan(file.read().replace("</cpu>", "<disk/></cpu>", 1))
+
 
 class WhyTest(unittest.TestCase):
     def test_an_answer_has_rule_inputs_and_variable(self):
@@ -75,6 +112,8 @@ class WhyTest(unittest.TestCase):
     def test_questions_that_cannot_be_asked(self):
         with self.assertRaisesRegex(xylem.PlanError, "gpu9"):
             xylem.plan(A40).why(["gdr", "gpu9", "nic2"])
+        with self.assertRaisesRegex(xylem.PlanError, "No closing quotation"):
+            xylem.plan(A40).why("gdr 'gpu0")
 
 
 class DiffTest(unittest.TestCase):
@@ -90,6 +129,8 @@ class DiffTest(unittest.TestCase):
 
     def test_the_same_plan(self):
         self.assertFalse(xylem.diff(xylem.plan(A40), xylem.plan(A40)))
+        with self.assertRaisesRegex(TypeError, "diff: found 'x'"):
+            xylem.diff(xylem.plan(A40), "x")
 
     def test_choices(self):
         diff = xylem.diff(xylem.plan(A40), xylem.plan(A40, settings={"NCCL_PROTO": "Simple"}))
@@ -106,9 +147,9 @@ class ReprTest(unittest.TestCase):
             self.assertTrue(repr(value))
 
     def test_sizes(self):
-        self.assertEqual([xylem.parse_size(s) for s in (7, "8", "1.5K", "2MiB", "1 GB")],
-                         [7, 8, 1536, 2 << 20, 1 << 30])
-        for wrong in ("", "many", "-1", -1):
+        self.assertEqual([xylem.parse_size(s) for s in (7, "8", "1.5K", "2MiB", "1 GB", "549755813889")],
+                         [7, 8, 1536, 2 << 20, 1 << 30, 549755813889])
+        for wrong in ("", "many", "-1", -1, 1e6, None, 2 << 40, "9" * 400):
             with self.assertRaises(ValueError):
                 xylem.parse_size(wrong)
 

@@ -12,6 +12,7 @@ without copies; `share_memory` turns that off.
 import os
 
 import torch.distributed as _dist
+from torch import Tensor as _Tensor
 
 from . import _backend
 
@@ -22,6 +23,8 @@ __all__ = ["ProcessGroupXylem", "is_shared", "share_memory"]
 
 def share_memory(use: bool = True) -> bool:
     """Sets whether new tensors can be shared with other ranks of the host; returns the previous setting."""
+    if not isinstance(use, bool):
+        raise TypeError(f"share_memory: found {use!r:.60}; expected True or False")
     before = _backend.uses_shared_memory()
     _backend.use_shared_memory(use)
     return before
@@ -29,6 +32,8 @@ def share_memory(use: bool = True) -> bool:
 
 def is_shared(tensor) -> bool:
     """Whether other ranks of this host can map the tensor's memory: true once an operation has used all of it."""
+    if not isinstance(tensor, _Tensor):
+        raise TypeError(f"is_shared: found {tensor!r:.60}; expected a tensor")
     return _backend.is_exposed(tensor.data_ptr())
 
 

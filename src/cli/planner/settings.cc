@@ -15,6 +15,7 @@
 #include "cli/version_input.h"
 #include "core/error.h"
 #include "core/interface_list.h"
+#include "planner/plan/assumptions.h"
 #include "planner/rules/variables.h"
 #include "planner/topology/detect_rdma.h"
 #include "planner/tuning/tuning_options.h"
@@ -180,7 +181,7 @@ struct Findings {
 void addFindings(const Settings& settings, const rules::Version& version, Findings& findings) {
   findings.warnings = settings.warnings();
   for (const Settings::Ignored& ignored : settings.ignored()) std::erase(findings.warnings, ignored.warning);
-  for (std::string& line : unknownTo(version, settings)) findings.warnings.push_back(std::move(line));
+  for (std::string& line : plan::unknownTo(version, settings)) findings.warnings.push_back(std::move(line));
   for (std::string& line : unwritableIn(settings)) findings.warnings.push_back(std::move(line));
   for (std::string& line : emptyListsIn(settings)) findings.warnings.push_back(std::move(line));
   for (std::string& line : refusalsIn(settings)) findings.refusals.push_back(std::move(line));

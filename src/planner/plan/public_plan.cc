@@ -2,6 +2,8 @@
 
 #include "planner/plan/public_plan.h"
 
+#include <map>
+
 #include "planner/connect/rings.h"
 #include "planner/connect/trees.h"
 #include "planner/plan/plan_json.h"
@@ -28,26 +30,54 @@ PlannedGraph publicGraph(const search::ChannelGraph& graph, const topology::Syst
   return result;
 }
 
-plan::PlanRequest requestOf(const std::vector<plan::HostRequest>& hosts, bool listed,
-                            const PlanOptions& options, const Settings& settings) {
-  plan::PlanRequest request;
-  request.hosts = hosts;
-  request.hostsListed = listed;
-  request.offered = {options.nvls, options.collnet};
-  request.graphFile = search::graphFileOf(settings);
-  if (!options.nccl.empty()) {
-    const auto version = rules::parseVersion(options.nccl);
+// A job that is being read: hosts are added, then it is planned.
+class JobReader {
+ public:
+  explicit JobReader(const PlanOptions& options)
+      : options_(options), settings_(Settings::fromPairs(options.settings)) {
+    remarks_.warnings = settings_.warnings();
+    const std::string& named = options.nccl.empty() ? settings_.text(Setting::kNccl) : options.nccl;
+    const auto version = rules::parseVersion(named);
+    if (!version && options.nccl.empty()) rules::rulesOf(settings_);  // throws, naming the variable
     if (!version)
-      throw PlanError(fmt::format("`{}` is no version of NCCL; expected one such as {}", options.nccl,
+      throw PlanError(fmt::format("`{}` is no version of NCCL; expected one such as {}", named,
                                   rules::knownVersionsText()));
-    request.nccl = rules::rulesOf(*version);
+    request_.nccl = rules::rulesOf(*version);
+    for (std::string& line : plan::versionWarnings(*version, settings_))
+      remarks_.warnings.push_back(std::move(line));
   }
-  return request;
-}
 
-plan::HostRequest hosts(topology::Document document, int count) {
-  return {std::make_shared<const topology::Document>(std::move(document)), {}, count};
-}
+  void addFile(const std::string& path, const std::vector<int>& gpus, int count) {
+    auto& document = known_[path];
+    if (!document) document = used(topology::readTopology(path, &remarks_.warnings));
+    request_.hosts.push_back({document, gpus, count});
+  }
+  void addText(std::string_view xml, int count) {
+    request_.hosts.push_back({used(topology::parseTopology(xml, "(text)", &remarks_.warnings)), {}, count});
+  }
+
+  // `listed`: the caller lists hosts one by one instead of N of one kind.
+  PlannedRequest planned(bool listed) {
+    request_.hostsListed = listed;
+    plan::addOffers(request_, {options_.nvls, options_.collnet}, settings_, remarks_);
+    plan::addGraphFile(request_, settings_, remarks_);
+    plan::Plan plan = plan::planJob(request_, settings_);
+    return {std::move(request_), std::move(settings_), std::move(plan), std::move(remarks_)};
+  }
+
+ private:
+  std::shared_ptr<const topology::Document> used(topology::Document document) {
+    document = plan::nicsInUse(std::move(document), settings_, remarks_);
+    plan::remarkOverrides(document, request_.nccl, remarks_);
+    return std::make_shared<const topology::Document>(std::move(document));
+  }
+
+  const PlanOptions& options_;
+  Settings settings_;
+  plan::PlanRequest request_;
+  plan::Remarks remarks_;
+  std::map<std::string, std::shared_ptr<const topology::Document>> known_;  // by file
+};
 
 Collective collectiveNamed(const std::string& text) {
   for (Collective collective : kAllCollectives)
@@ -62,14 +92,6 @@ Collective collectiveNamed(const std::string& text) {
 
 PlanError::~PlanError() = default;
 
-std::unique_ptr<JobPlan::State> JobPlan::State::of(const std::vector<plan::HostRequest>& hosts, bool listed,
-                                                   const PlanOptions& options) {
-  Settings settings = Settings::fromPairs(options.settings);
-  plan::PlanRequest request = requestOf(hosts, listed, options, settings);
-  plan::Plan plan = plan::planJob(request, settings);
-  return std::make_unique<State>(State{std::move(request), std::move(settings), std::move(plan)});
-}
-
 JobPlan::JobPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}
 JobPlan::JobPlan(JobPlan&&) noexcept = default;
 JobPlan& JobPlan::operator=(JobPlan&&) noexcept = default;
@@ -77,26 +99,30 @@ JobPlan::~JobPlan() = default;
 
 JobPlan JobPlan::ofFile(const std::string& path, const PlanOptions& options) {
   return guarded([&] {
-    return JobPlan(State::of({hosts(topology::readTopology(path), options.hosts)}, false, options));
+    JobReader job(options);
+    job.addFile(path, {}, options.hosts);
+    return JobPlan(std::make_unique<State>(State{job.planned(false)}));
   });
 }
 
 JobPlan JobPlan::ofXml(const std::string& xml, const PlanOptions& options) {
   return guarded([&] {
-    return JobPlan(State::of({hosts(topology::parseTopology(xml, "(text)"), options.hosts)}, false, options));
+    JobReader job(options);
+    job.addText(xml, options.hosts);
+    return JobPlan(std::make_unique<State>(State{job.planned(false)}));
   });
 }
 
 JobPlan JobPlan::ofHosts(const std::vector<JobHosts>& list, const PlanOptions& options) {
   return guarded([&] {
-    std::vector<plan::HostRequest> requests;
-    for (const JobHosts& group : list) {
-      requests.push_back(hosts(topology::readTopology(group.file), group.count));
-      requests.back().gpus = group.gpus;
-    }
-    return JobPlan(State::of(requests, true, options));
+    JobReader job(options);
+    for (const JobHosts& group : list) job.addFile(group.file, group.gpus, group.count);
+    return JobPlan(std::make_unique<State>(State{job.planned(true)}));
   });
 }
+
+const std::vector<std::string>& JobPlan::assumptions() const { return state_->remarks.assumptions; }
+const std::vector<std::string>& JobPlan::warnings() const { return state_->remarks.warnings; }
 
 int JobPlan::ranks() const { return state_->plan.job().ranks(); }
 int JobPlan::nodes() const { return state_->plan.connections.nodes.count(); }
@@ -149,7 +175,11 @@ PlannedGraph JobPlan::treeGraph() const {
   return publicGraph(host.tree(), host.system());
 }
 
-std::string JobPlan::json() const { return plan::jsonText(plan::toJson(state_->plan)); }
+std::string JobPlan::json() const {
+  plan::Json json = plan::toJson(state_->plan);
+  json["assumed"] = assumptions();
+  return plan::jsonText(json);
+}
 
 std::vector<std::string> JobPlan::log() const {
   std::vector<std::string> lines;

@@ -4,21 +4,20 @@
 
 #include "core/error.h"
 #include "core/settings.h"
+#include "planner/plan/assumptions.h"
 #include "planner/plan/planner.h"
 #include "xylem/plan.h"
 
 namespace xylem {
 
-struct JobPlan::State {
-  // For questions that plan again.
+// A plan with what it was made of, for questions that plan again.
+struct PlannedRequest {
   plan::PlanRequest request;
   Settings settings;
   plan::Plan plan;
-
-  // `listed`: the caller lists hosts one by one instead of N of one kind.
-  static std::unique_ptr<State> of(const std::vector<plan::HostRequest>& hosts, bool listed,
-                                   const PlanOptions& options);
+  plan::Remarks remarks;
 };
+struct JobPlan::State : PlannedRequest {};
 
 // Calls `make` and turns every Error into a PlanError, the one error of the public header.
 template <typename Make>
