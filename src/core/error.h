@@ -51,12 +51,17 @@ class InputError : public Error {
  public:
   InputError(SourceLocation location, const std::string& found, const std::string& expected)
       : Error(ResultCode::kInvalidArgument, "{}: found {}; expected {}", toString(location), found, expected),
-        location_(std::move(location)) {}
+        location_(std::move(location)),
+        found_(found),
+        expected_(expected) {}
 
   const SourceLocation& location() const { return location_; }
+  const std::string& found() const { return found_; }
+  const std::string& expected() const { return expected_; }
 
  private:
   SourceLocation location_;
+  std::string found_, expected_;
 };
 
 // The text of an errno value, thread-safe. If a limit of the process explains it (`ulimit`), which one, its value and

@@ -64,6 +64,9 @@ X("NCCL_GRAPH_REGISTER", "2.11", "", "1", kRun, "buffers of CUDA graphs are regi
 X("NCCL_LEGACY_CUDA_REGISTER", "", "", "0", kRun, "register memory of cudaMalloc for direct access")
 X("NCCL_GRAPH_MIXING_SUPPORT", "2.13", "", "1", kRun, "several graphs at the same time")
 X("NCCL_ALLGATHERV_ENABLE", "2.29", "", "1", kRun, "broadcasts of a group become one operation")
+X("NCCL_IGNORE_DISABLED_P2P", "2.10", "", "0", kRun,
+  "1: go on where the driver has disabled P2P; 2: do not ask it")
+X("NCCL_IGNORE_CPU_AFFINITY", "", "", "0", kRun, "1: ignore the process's CPU mask")
 X("NCCL_P2P_EPOCH_ENABLE", "2.29", "", "1", kRun, "sends and receives of a group go in rounds")
 X("NCCL_SYM_CE_THRESHOLD", "2.29", "", "8388608", kRun, "elements from which on copy engines gather windows")
 X("NCCL_SYM_GIN_KERNELS_ENABLE", "2.29", "", "1", kRun,

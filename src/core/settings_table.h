@@ -78,9 +78,6 @@ X(kP2pPxnLevel, "NCCL_P2P_PXN_LEVEL", kInteger, 0, 2, "2",
   "use of other GPUs' NICs for send/receive: 0 none, 1 near, 2 always")
 X(kNvbDisable, "NCCL_NVB_DISABLE", kInteger, 0, 1, "0", "1: no relay through another GPU's NVLinks")
 X(kNetDisableIntra, "NCCL_NET_DISABLE_INTRA", kInteger, 0, 1, "0", "1: never use the network inside a host")
-X(kIgnoreDisabledP2p, "NCCL_IGNORE_DISABLED_P2P", kInteger, 0, 2, "0",
-  "1: go on when the driver disabled P2P; 2: do not ask it")
-X(kIgnoreCpuAffinity, "NCCL_IGNORE_CPU_AFFINITY", kInteger, 0, 1, "0", "1: ignore the process's CPU mask")
 
 // The channel search and the number of channels.
 X(kCrossNic, "NCCL_CROSS_NIC", kInteger, 0, 2, "2",

@@ -28,6 +28,11 @@ std::optional<std::uint64_t> parseSize(std::string_view text) {
   return static_cast<std::uint64_t>(bytes);
 }
 
+std::string lowerCase(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
 std::string lettersOf(std::string_view text) {
   std::string letters;
   for (const unsigned char c : text)

@@ -17,6 +17,8 @@ namespace xylem {
 // Bytes; nullopt if the text is no size, or one of more than 1 EiB. Fractions of bytes are cut off.
 std::optional<std::uint64_t> parseSize(std::string_view text);
 
+// The text with small letters, of ASCII.
+std::string lowerCase(std::string text);
 // The letters and digits alone, in lower case.
 std::string lettersOf(std::string_view text);
 inline bool isSameWord(std::string_view a, std::string_view b) { return lettersOf(a) == lettersOf(b); }

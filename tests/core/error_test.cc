@@ -25,6 +25,8 @@ TEST(InputError, SaysWhereWhatAndWhatWasExpected) {
   EXPECT_STREQ(error.what(), "dgx.xml:12: found gpu without `sm`; expected the compute capability");
   EXPECT_EQ(error.location().file, "dgx.xml");
   EXPECT_EQ(error.location().line, 12);
+  EXPECT_EQ(error.found(), "gpu without `sm`");
+  EXPECT_EQ(error.expected(), "the compute capability");
 }
 
 TEST(InputError, TakesBracesLiterally) {

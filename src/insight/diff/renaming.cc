@@ -19,11 +19,6 @@ using topology::ElementId;
 // Follows the name of a device of B that A lacks, if A has this name for another device.
 constexpr const char* kOnlyInB = " of B";
 
-std::string textOf(const Document& document, ElementId id, const char* attribute) {
-  const std::string* value = document.attribute(id, attribute);
-  return value == nullptr ? "" : *value;
-}
-
 // The named elements of a file, and what each element holds.
 class Tree {
  public:
@@ -31,17 +26,17 @@ class Tree {
       : document(document), gpus_(document.size()), nets_(document.size()), looks_(document.size()) {
     visit(document.root());
     for (ElementId id : links_) {
-      const std::string target = comparableBusId(textOf(document, id, "target"));
+      const std::string target = comparableBusId(document.text(id, "target"));
       if (target.empty() || pcis_.contains(target)) continue;
-      std::vector<std::string>& ofClass = outside_[textOf(document, id, "tclass")];
+      std::vector<std::string>& ofClass = outside_[document.text(id, "tclass")];
       if (std::find(ofClass.begin(), ofClass.end(), target) == ofClass.end()) ofClass.push_back(target);
     }
   }
 
   // The name of a pci or a net; empty for other elements and for those without a name.
   std::string nameOf(ElementId id) const {
-    if (document[id].name == "pci") return comparableBusId(textOf(document, id, "busid"));
-    return document[id].name == "net" ? textOf(document, id, "name") : "";
+    if (document[id].name == "pci") return comparableBusId(document.text(id, "busid"));
+    return document[id].name == "net" ? document.text(id, "name") : "";
   }
   const std::set<std::string>& pcis() const { return pcis_; }
   const std::set<std::string>& nets() const { return netNames_; }
@@ -137,7 +132,7 @@ class Matching {
     std::vector<ElementId> ofA = a_.document[a].children;
     std::vector<ElementId> ofB = b_.document[b].children;
     const auto cpu = [](const Tree& tree, ElementId id) {
-      return tree.document[id].name == "cpu" ? textOf(tree.document, id, "numaid") : "";
+      return tree.document[id].name == "cpu" ? tree.document.text(id, "numaid") : "";
     };
     pairUp(ofA, ofB, [&](const Tree& tree, ElementId id) { return cpu(tree, id); });
     pairUp(ofA, ofB, [&](const Tree& tree, ElementId id) {

@@ -63,8 +63,8 @@ FabricGraph::FabricGraph(const Fabric& fabric) {
       const std::string end = fmt::format("{} {}", host.name, port.nic);
       const std::string& leafName = names_[static_cast<std::size_t>(leaf)];
       leafOf_.push_back(leaf);
-      links_.push_back({end, leafName, 1, port.bandwidth, false, true});
-      links_.push_back({leafName, end, 1, port.bandwidth, true, false});
+      links_.push_back({end, leafName, 1, port.bandwidth});
+      links_.push_back({leafName, end, 1, port.bandwidth});
     }
   }
   firstInner_ = static_cast<int>(links_.size());
@@ -84,8 +84,8 @@ void FabricGraph::addEdges(const Fabric& fabric, const std::vector<int>& groupOf
   for (const auto& [ends, count] : cables) {
     const auto& [from, to, bandwidth] = ends;
     edges_[static_cast<std::size_t>(from)].push_back({to, links(), count});
-    links_.push_back({names_[static_cast<std::size_t>(from)], names_[static_cast<std::size_t>(to)], count,
-                      bandwidth, false, false});
+    links_.push_back(
+        {names_[static_cast<std::size_t>(from)], names_[static_cast<std::size_t>(to)], count, bandwidth});
   }
 }
 

@@ -21,9 +21,7 @@ namespace xylem::fabric {
 struct NetworkLink {
   std::string from, to;
   std::int64_t cables = 1;
-  double bandwidth = 0;   // GB/s of each cable
-  bool toHost = false;    // from a switch to a NIC
-  bool fromHost = false;  // from a NIC to its switch
+  double bandwidth = 0;  // GB/s of each cable
 };
 
 struct LinkShare {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
 #include "insight/lint/lint.h"
 #include "planner/topology/document.h"
 
@@ -21,6 +22,10 @@ class Findings {
  public:
   // `line` 0: the file as a whole.
   void add(Severity severity, std::string_view rule, int line, std::string found, std::string fix);
+  // An error of a reader of the file.
+  void add(std::string_view rule, const InputError& refusal) {
+    add(Severity::kError, rule, refusal.location().line, refusal.found(), "write " + refusal.expected());
+  }
   // Returns whether there is an error at this line; for line 0, whether there is any error.
   bool anyErrorAt(int line) const;
   // All findings, by severity, then by line.
@@ -60,9 +65,7 @@ topology::ElementId holderOf(const topology::Document& document, topology::Eleme
 // The attribute as an integer in C syntax; nothing if it is absent or no number.
 std::optional<std::int64_t> numberOf(const topology::Document& document, topology::ElementId element,
                                      std::string_view name);
-// The attribute, or "" if it is absent.
 // Returns whether a gpu element is a part of a device that is several GPUs, to a version that knows such parts.
 bool isPart(const topology::Document& document, topology::ElementId gpu, const rules::RuleSet& rules);
-std::string textOf(const topology::Document& document, topology::ElementId element, std::string_view name);
 
 }  // namespace xylem::lint

@@ -59,7 +59,7 @@ class DeviceCheck {
           "move what it holds to the cpu or switch it is really at; "
           "`cat /sys/bus/pci/devices/BUSID/numa_node` on the host tells");
     if (numa) {
-      const auto [first, isNew] = numas_.emplace(std::pair(textOf(document_, cpu, "host_hash"), *numa), cpu);
+      const auto [first, isNew] = numas_.emplace(std::pair(document_.text(cpu, "host_hash"), *numa), cpu);
       if (!isNew)
         add(Severity::kError, "duplicate-numaid", cpu,
             fmt::format("numaid=\"{}\" a second time (first in line {})", *numa,
@@ -68,13 +68,13 @@ class DeviceCheck {
     }
     if (document_[cpu].children.empty())
       add(Severity::kNote, "empty-cpu", cpu, "a cpu without any device", "nothing needs to be done");
-    const std::string arch = textOf(document_, cpu, "arch");
+    const std::string arch = document_.text(cpu, "arch");
     if (document_.attribute(cpu, "arch") != nullptr && !startsWithAny(arch, kArchs))
       add(Severity::kWarning, "cpu-kind", cpu, fmt::format("arch=\"{}\": its links count as 5000 GB/s", arch),
           "write x86_64, arm64 or ppc64");
     if (arch.starts_with("x86_64")) checkVendor(cpu);
-    if (!arch.empty()) kinds_.emplace(arch + " " + textOf(document_, cpu, "vendor"), cpu);
-    const std::string mask = textOf(document_, cpu, "affinity");
+    if (!arch.empty()) kinds_.emplace(arch + " " + document_.text(cpu, "vendor"), cpu);
+    const std::string mask = document_.text(cpu, "affinity");
     if (mask.find_first_not_of("0123456789abcdefABCDEF,x") != std::string::npos)
       add(Severity::kWarning, "affinity", cpu, "an affinity that is no mask of CPUs",
           "write it in hex, as /sys/devices/system/node/node0/cpumap has it: 00000000,0000ffff");
@@ -131,14 +131,14 @@ class DeviceCheck {
     if (sm && *sm < 30)
       add(Severity::kWarning, "sm", gpu, fmt::format("sm=\"{}\"", *sm),
           "write major and minor together: 9.0 as 90, 8.6 as 86");
-    if (textOf(document_, gpu, "gdr") == "0" && textOf(document_, gpu, "host") != "1")
+    if (document_.text(gpu, "gdr") == "0" && document_.text(gpu, "host") != "1")
       add(Severity::kNote, "gdr-off", gpu, "gdr=\"0\" on a gpu: no GPU Direct RDMA with it",
           "write gdr=\"1\" if the driver can (nvidia-peermem, or DMA-BUF)");
   }
 
   std::string hostOf(topology::ElementId element) const {
     const topology::ElementId cpu = holderOf(document_, element, "cpu");
-    return cpu == topology::kNoElement ? "" : textOf(document_, cpu, "host_hash");
+    return cpu == topology::kNoElement ? "" : document_.text(cpu, "host_hash");
   }
 
   void checkRanks() {
@@ -204,7 +204,7 @@ class DeviceCheck {
     if (document_.attribute(net, "gdr") == nullptr)
       add(Severity::kWarning, "gdr-missing", net, "a net without gdr: it counts as 0, no GPU Direct RDMA",
           "write gdr=\"1\" if the card reaches GPU memory, else gdr=\"0\"");
-    else if (textOf(document_, net, "gdr") == "0")
+    else if (document_.text(net, "gdr") == "0")
       add(Severity::kNote, "gdr-off", net,
           "gdr=\"0\" on a net: data to and from GPUs goes through host memory",
           "write gdr=\"1\" if the card reaches GPU memory (nvidia-peermem, or DMA-BUF)");
@@ -213,10 +213,10 @@ class DeviceCheck {
 
   // NCCL takes ports with the same guid for one card, and those with the same port number, too, for one port.
   void checkGuid(topology::ElementId net) {
-    const std::string guid = textOf(document_, net, "guid");
+    const std::string guid = document_.text(net, "guid");
     if (guid.empty()) return;
     const topology::ElementId pci = holderOf(document_, net, "pci");
-    const auto key = std::tuple(hostOf(net), guid, textOf(document_, net, "port"));
+    const auto key = std::tuple(hostOf(net), guid, document_.text(net, "port"));
     const auto [first, isNew] = guids_.emplace(key, net);
     if (isNew || holderOf(document_, first->second, "pci") == pci) return;
     add(Severity::kWarning, "shared-guid", net,
@@ -272,7 +272,7 @@ class DeviceCheck {
     if (shareSwitch(document_.root(), gpus, nets) || gpus < 2 || nets < 2) return;
     const std::vector<topology::ElementId> links = elementsCalled(document_, "nvlink");
     const bool onBoard = std::any_of(links.begin(), links.end(), [&](topology::ElementId link) {
-      return textOf(document_, link, "tclass").starts_with("0x0680");
+      return document_.text(link, "tclass").starts_with("0x0680");
     });
     add(onBoard ? Severity::kWarning : Severity::kNote, "flat", gpus_.front(),
         fmt::format("no PCI switch holds a GPU and a NIC: {} GPUs and {} nets meet at CPUs only, "

@@ -59,8 +59,8 @@ class Excess {
       std::set<std::string> ends;
       for (const ElementId link : document_[gpu].children) {
         if (document_[link].name != "nvlink") continue;
-        const bool nvSwitch = textOf(document_, link, "tclass").starts_with(kNvSwitchClass);
-        if (!ends.insert(nvSwitch ? "NVSwitch" : textOf(document_, link, "target")).second) ++saved;
+        const bool nvSwitch = document_.text(link, "tclass").starts_with(kNvSwitchClass);
+        if (!ends.insert(nvSwitch ? "NVSwitch" : document_.text(link, "target")).second) ++saved;
       }
     }
     add(saved,
@@ -108,7 +108,7 @@ class Excess {
              document_[document_[top].parent].children.size() == 1)
         top = document_[top].parent;
       saved += sizeOf(top);
-      names.push_back(textOf(document_, net, "name"));
+      names.push_back(document_.text(net, "name"));
     }
     const std::size_t count = names.size();
     if (count > kMaxNamed) {

@@ -46,10 +46,10 @@ class LinkCheck {
   std::optional<Place> placeOf(topology::ElementId element) const {
     const topology::ElementId pci = holderOf(document_, element, "pci");
     if (pci == topology::kNoElement) return std::nullopt;
-    const auto id = topology::parseBusId(textOf(document_, pci, "busid"));
+    const auto id = topology::parseBusId(document_.text(pci, "busid"));
     if (!id) return std::nullopt;
     const topology::ElementId cpu = holderOf(document_, element, "cpu");
-    return Place(cpu == topology::kNoElement ? "" : textOf(document_, cpu, "host_hash"), *id);
+    return Place(cpu == topology::kNoElement ? "" : document_.text(cpu, "host_hash"), *id);
   }
 
   void readNvlink(topology::ElementId nvlink) {
@@ -132,13 +132,13 @@ class LinkCheck {
   void checkPcilinks() {
     std::set<Place> switches;
     for (const topology::ElementId pci : elementsCalled(document_, "pci")) {
-      const auto id = topology::parseBusId(textOf(document_, pci, "busid"));
+      const auto id = topology::parseBusId(document_.text(pci, "busid"));
       const topology::ElementId cpu = holderOf(document_, pci, "cpu");
-      if (id) switches.emplace(cpu == topology::kNoElement ? "" : textOf(document_, cpu, "host_hash"), *id);
+      if (id) switches.emplace(cpu == topology::kNoElement ? "" : document_.text(cpu, "host_hash"), *id);
     }
     for (const topology::ElementId link : elementsCalled(document_, "pcilink")) {
       const auto from = placeOf(link);
-      const auto target = topology::parseBusId(textOf(document_, link, "target"));
+      const auto target = topology::parseBusId(document_.text(link, "target"));
       if (from && target && !switches.contains(Place(from->first, *target)))
         add(Severity::kWarning, "pcilink-target", link,
             fmt::format("a pcilink to {}, where there is no switch: it is left out",

@@ -24,10 +24,7 @@ void askReaders(std::string_view text, const std::string& file,
     topology::buildSystem(topology::completeForJob(topology::parseTopology(text, file), *rules), rules);
   } catch (const InputError& error) {
     if (findings.anyErrorAt(error.location().line)) return;
-    const std::string place = toString(error.location()) + ": ";
-    const std::string said = error.what();
-    findings.add(Severity::kError, "refused", error.location().line,
-                 said.starts_with(place) ? said.substr(place.size()) : said, "write what is expected");
+    findings.add("refused", error);
   }
 }
 

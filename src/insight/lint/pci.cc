@@ -70,7 +70,7 @@ class PciCheck {
           fmt::format("pci elements inside of the pci of a {}: they are left out", gpu ? "gpu" : "nic"),
           "put a switch around them: <pci busid=\"…\" class=\"0x060400\">");
     if (!gpu && !nic && switches == 0 && document_.attribute(pci, "class") != nullptr &&
-        topology::pciClass(textOf(document_, pci, "class")) == topology::PciClass::kPci)
+        topology::pciClass(document_.text(pci, "class")) == topology::PciClass::kPci)
       add(Severity::kWarning, "empty-switch", pci, "a switch without anything below it",
           "put the devices into it that are below it, or remove it");
   }
@@ -96,8 +96,8 @@ class PciCheck {
   }
 
   void checkLink(topology::ElementId pci) {
-    const std::string speed = textOf(document_, pci, "link_speed");
-    const std::string width = textOf(document_, pci, "link_width");
+    const std::string speed = document_.text(pci, "link_speed");
+    const std::string width = document_.text(pci, "link_width");
     if (speed.empty() || width.empty() || width == "0") {
       add(Severity::kNote, "link-defaults", pci,
           fmt::format("no link_{}: it counts as {}", speed.empty() ? "speed" : "width",
@@ -135,7 +135,7 @@ class PciCheck {
           fmt::format("write {}", topology::busIdText(*id)));
     // The hosts of one file may use the same bus ids.
     const topology::ElementId cpu = holderOf(document_, pci, "cpu");
-    const std::string host = cpu == topology::kNoElement ? "" : textOf(document_, cpu, "host_hash");
+    const std::string host = cpu == topology::kNoElement ? "" : document_.text(cpu, "host_hash");
     const auto [first, isNew] = known_.emplace(std::pair(host, *id), std::pair(pci, kind));
     if (isNew) return;
     const auto& [other, otherKind] = first->second;

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "core/error.h"
 #include "insight/lint/checks.h"
 #include "planner/topology/xml.h"
 
@@ -13,26 +12,12 @@ namespace {
 constexpr topology::XmlLimits kLimits{.bytes = topology::kMaxTopologyBytes,
                                       .elements = topology::kMaxElements,
                                       .attributes = topology::kMaxAttributes};
-// Adds the error as a finding. Its message has the form "PLACE: found …; expected …".
-void addRefusal(const InputError& error, Findings& findings) {
-  const std::string text = error.what();
-  const std::string place = toString(error.location()) + ": found ";
-  const std::string middle = "; expected ";
-  std::string found = text.starts_with(place) ? text.substr(place.size()) : text;
-  std::string fix;
-  if (const std::size_t at = found.find(middle); at != std::string::npos) {
-    fix = "write " + found.substr(at + middle.size());
-    found.resize(at);
-  }
-  findings.add(Severity::kError, "xml", error.location().line, found, fix);
-}
-
 }  // namespace
 
 std::optional<topology::Document> readAnyXml(std::string_view text, const std::string& file,
                                              Findings& findings) {
   topology::AnyXml xml = topology::parseAnyXml(text, file, kLimits);
-  if (xml.refusal) addRefusal(*xml.refusal, findings);
+  if (xml.refusal) findings.add("xml", *xml.refusal);
   return std::move(xml.document);
 }
 
@@ -69,11 +54,6 @@ std::optional<std::int64_t> numberOf(const topology::Document& document, topolog
 
 bool isPart(const topology::Document& document, topology::ElementId gpu, const rules::RuleSet& rules) {
   return rules.splitGpus && numberOf(document, gpu, "mlopart").value_or(-1) >= 0;
-}
-
-std::string textOf(const topology::Document& document, topology::ElementId element, std::string_view name) {
-  const std::string* text = document.attribute(element, name);
-  return text == nullptr ? "" : *text;
 }
 
 }  // namespace xylem::lint

@@ -50,8 +50,6 @@ class Packing {
   double amount(int i) const;
   bool isOpen(int i) const { return open_[static_cast<std::size_t>(i)] != 0; }
 
-  // Counts the linear programs solved.
-  std::int64_t solved() const { return solved_; }
   std::int64_t work() const { return pricing_.work() + solved_ * kWorkOfSolving; }
 
  private:

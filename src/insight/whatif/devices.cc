@@ -8,6 +8,7 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
+#include "core/spelling.h"
 #include "planner/topology/attributes.h"
 
 namespace xylem::whatif {
@@ -16,18 +17,8 @@ namespace {
 // How many devices of a kind an error message lists.
 constexpr std::size_t kMaxDevicesListed = 16;
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-std::string textOf(const topology::Document& document, topology::ElementId element, const char* name) {
-  const std::string* text = document.attribute(element, name);
-  return text == nullptr ? "" : *text;
-}
-
 std::int64_t numberOf(const topology::Document& document, topology::ElementId element, const char* name) {
-  return std::strtoll(textOf(document, element, name).c_str(), nullptr, 0);
+  return std::strtoll(document.text(element, name).c_str(), nullptr, 0);
 }
 
 // The number that follows one of the words, if the text has that form.
@@ -80,13 +71,13 @@ topology::ElementId Devices::placeOf(topology::ElementId element) const {
 
 std::vector<topology::ElementId> Devices::named(const std::string& word, unsigned kinds,
                                                 const std::string& where) const {
-  const std::string name = lower(word);
+  const std::string name = lowerCase(word);
   if (name == "gpus" && (kinds & kGpu) != 0 && !gpus_.empty()) return gpus_;
   if (name == "nets" && (kinds & kNet) != 0 && !nets_.empty()) return nets_;
   if (name == "switches" && (kinds & kSwitch) != 0 && !switches_.empty()) return switches_;
   const auto bus = name.find(':') == std::string::npos ? std::nullopt : topology::parseBusId(name);
   const auto hasBus = [&](topology::ElementId pci) {
-    return bus && pci != topology::kNoElement && topology::parseBusId(textOf(document_, pci, "busid")) == bus;
+    return bus && pci != topology::kNoElement && topology::parseBusId(document_.text(pci, "busid")) == bus;
   };
   if ((kinds & kGpu) != 0) {
     const auto rank = numberAfter(name, {"gpu", "rank"});
@@ -98,7 +89,7 @@ std::vector<topology::ElementId> Devices::named(const std::string& word, unsigne
   }
   if ((kinds & kNet) != 0) {
     for (const topology::ElementId net : nets_)
-      if (lower(textOf(document_, net, "name")) == name) return {net};
+      if (lowerCase(document_.text(net, "name")) == name) return {net};
     const auto dev = numberAfter(name, {"net", "nic"});
     std::vector<topology::ElementId> found;  // a card may have several ports
     for (const topology::ElementId net : nets_)
@@ -116,7 +107,7 @@ std::vector<topology::ElementId> Devices::named(const std::string& word, unsigne
   throw InputError(
       {where, 0}, fmt::format("`{}`", word), listText(kinds) + [&] {
         std::vector<std::string> names;
-        for (const topology::ElementId net : nets_) names.push_back(lower(textOf(document_, net, "name")));
+        for (const topology::ElementId net : nets_) names.push_back(lowerCase(document_.text(net, "name")));
         const std::string nearest = nearestWord(name, names);
         return nearest.empty() || (kinds & kNet) == 0 ? std::string()
                                                       : fmt::format("; did you mean {}?", nearest);
@@ -129,7 +120,7 @@ std::string Devices::listText(unsigned kinds) const {
     std::string list;
     for (std::size_t i = 0; i < elements.size() && i < kMaxDevicesListed; ++i) {
       list += (i == 0 ? "" : ", ") + wordFor(elements[i]);
-      const std::string name = textOf(document_, elements[i], "name");
+      const std::string name = document_.text(elements[i], "name");
       if (document_[elements[i]].name == "net" && !name.empty()) list += fmt::format(" ({})", name);
     }
     if (elements.size() > kMaxDevicesListed)
@@ -145,13 +136,13 @@ std::string Devices::listText(unsigned kinds) const {
 
 std::string Devices::wordFor(topology::ElementId element) const {
   const std::string& name = document_[element].name;
-  if (name == "gpu") return "gpu" + textOf(document_, element, "rank");
-  if (name == "cpu") return "numa" + textOf(document_, element, "numaid");
+  if (name == "gpu") return "gpu" + document_.text(element, "rank");
+  if (name == "cpu") return "numa" + document_.text(element, "numaid");
   if (name == "net") {
-    const std::string dev = textOf(document_, element, "dev");
-    return dev.empty() ? textOf(document_, element, "name") : "net" + dev;
+    const std::string dev = document_.text(element, "dev");
+    return dev.empty() ? document_.text(element, "name") : "net" + dev;
   }
-  return textOf(document_, element, "busid");
+  return document_.text(element, "busid");
 }
 
 }  // namespace xylem::whatif

@@ -8,15 +8,11 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
+#include "core/spelling.h"
 #include "planner/topology/attributes.h"
 
 namespace xylem::why {
 namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 // The number that follows one of the words in the text; -1 if the text has another form.
 int numberAfter(const std::string& text, std::initializer_list<std::string_view> words) {
@@ -52,11 +48,11 @@ topology::NodeId nicOf(const topology::System& system, topology::NodeId net) {
 }
 
 topology::NodeId findNet(const topology::System& system, const std::string& text) {
-  const std::string name = lower(text);
+  const std::string name = lowerCase(text);
   const int dev = numberAfter(name, {"nic", "net"});
   const auto bus = isBusId(name) ? topology::parseBusId(name) : std::nullopt;
   for (topology::NodeId net : system.nodes(topology::NodeType::kNet)) {
-    if (dev >= 0 ? system.net(net).dev == dev : lower(system.net(net).name) == name) return net;
+    if (dev >= 0 ? system.net(net).dev == dev : lowerCase(system.net(net).name) == name) return net;
     const topology::NodeId nic = nicOf(system, net);
     if (bus && nic != topology::kNoNode && system[nic].key.local() == *bus) return net;
   }
@@ -130,13 +126,13 @@ std::vector<std::string> joinNames(const std::vector<std::string>& words) {
     if (number && kind)
       joined.back() += word;
     else
-      joined.push_back(lower(word));
+      joined.push_back(lowerCase(word));
   }
   return joined;
 }
 
 int gpuNamed(const plan::Plan& plan, const std::string& text) {
-  const std::string name = lower(text);
+  const std::string name = lowerCase(text);
   const int ranks = plan.job().ranks();
   int rank = numberAfter(name, {"gpu", "rank", ""});
   const int dev = numberAfter(name, {"dev"});
@@ -163,14 +159,14 @@ topology::NodeId netNamed(const plan::Plan& plan, int rank, const std::string& t
   if (expected.empty()) expected = "no NIC at all: the host has none that the job uses";
   std::vector<std::string> names;
   for (topology::NodeId known : system.nodes(topology::NodeType::kNet))
-    names.push_back(lower(system.net(known).name));
-  const std::string nearest = nearestWord(lower(text), names);
+    names.push_back(lowerCase(system.net(known).name));
+  const std::string nearest = nearestWord(lowerCase(text), names);
   throw InputError(kOfQuestion, fmt::format("NIC `{}`", text),
                    nearest.empty() ? expected : fmt::format("{}; did you mean {}?", expected, nearest));
 }
 
 bool namesNet(const plan::Plan& plan, const std::string& text) {
-  return numberAfter(lower(text), {"nic", "net"}) >= 0 ||
+  return numberAfter(lowerCase(text), {"nic", "net"}) >= 0 ||
          findNet(plan.hostOf(0).system(), text) != topology::kNoNode;
 }
 

@@ -109,11 +109,11 @@ bool tunesNvls(const Connections& c) {
          c.nodes.count() > 1;
 }
 
-// The channels of NVLS that a view counts: by architecture or the user's number, within the limits.
+// The channels of NVLS that the first rank of a view counts: by the architecture of its GPU or the user's number, within the limits.
 int nvlsChannelsOf(const Connections& c, const RankView& view) {
-  int sm = 0;
-  for (topology::NodeId gpu : view.system->nodes(topology::NodeType::kGpu))
-    sm = std::max(sm, view.system->gpu(gpu).sm);
+  const auto gpus = view.system->nodes(topology::NodeType::kGpu);
+  const auto rankOf = [&](topology::NodeId gpu) { return view.system->gpu(gpu).rank; };
+  const int sm = gpus.empty() ? 0 : view.system->gpu(*std::ranges::min_element(gpus, {}, rankOf)).sm;
   const rules::NvlsChannels rule = c.rules().nvlsChannels;
   const bool several = rule == rules::NvlsChannels::kByNetwork ? c.nodes.count() > 1 : c.job.hosts() > 1;
   int channels = sm < kBlackwellSm                               ? kNvlsChannels

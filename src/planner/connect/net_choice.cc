@@ -103,9 +103,13 @@ NetEnd NetChoice::p2pEnd(int rank, int peer, int channel) const {
     return end;
   };
   if (c_.options.crossNic != 0 && c_.options.pxnLevel == 0) return finish();
+  // The GPU with the peer's number on the own host; by older rules on the first one of the graph.
+  const auto near = [&](topology::NodeId other) {
+    return !system.rules().nicOfOwnHostsGpu || system[other].key.system() == system[gpu].key.system();
+  };
   topology::NodeId like = topology::kNoNode;
   for (topology::NodeId other : system.nodes(topology::NodeType::kGpu))
-    if (system.gpu(other).dev == peerDev && like == topology::kNoNode) like = other;
+    if (system.gpu(other).dev == peerDev && near(other) && like == topology::kNoNode) like = other;
   if (like == topology::kNoNode) return finish();
   const topology::NodeId wanted = rules.locality->localNet(like, channel);
   if (c_.options.crossNic == 0) {

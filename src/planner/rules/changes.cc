@@ -101,8 +101,8 @@ constexpr Change kChanges[] = {
      Concerns::kExecution},
     {"27-node-limit", k227, "up to 576 devices of a kind, and hosts, in a graph; before, 256",
      "NVLink domains over many hosts", "", nullptr, Concerns::kExecution},
-    {"27-local-system", k227, "ranks use the NICs of their own host", "several hosts in one NVLink domain",
-     "", nullptr, Concerns::kExecution},
+    {"27-local-system", k227, "ranks use the NICs of their own host", "several hosts in one NVLink domain", "",
+     [](RuleSet& r) { r.nicOfOwnHostsGpu = true; }},
     {"27-host-hash", k227, "a topology file describes the own host, whatever its host_hash says",
      "jobs with NCCL_TOPO_FILE", "", [](RuleSet& r) { r.fileIsOwnHost = true; }, Concerns::kDetection},
     {"27-nic-merge", k227, "a port that is not merged stays as it is; numbers of NICs begin at 0",
@@ -266,7 +266,12 @@ constexpr Change kChanges[] = {
      Concerns::kDetection},
     {"29-limits", k229Last,
      "640 devices of a kind, 640 children of an element, 65536 elements of a graph file", "large machines",
-     "", [](RuleSet& r) { r.maxChildren = 640; }, Concerns::kExecution},
+     "",
+     [](RuleSet& r) {
+       r.maxChildren = 640;
+       r.maxGraphFileElements = 65536;
+     },
+     Concerns::kExecution},
     {"29-collnet-write", k229, "CollNetDirect always writes; before, it read small data", "CollNet", "",
      nullptr, Concerns::kExecution},
     {"29-allgatherv", k229, "Broadcasts from several roots in a group run together, tuned as an AllGather",
@@ -388,7 +393,7 @@ constexpr Change kChanges[] = {
     {"30-tuner-chunk", k230, "tuners may choose the size of chunks", "tuners of interface 6", "", nullptr,
      Concerns::kExecution},
     {"30-work-descriptor", k230, "eight collectives fit a batch; before, ten", "many collectives in a group",
-     "", nullptr, Concerns::kExecution},
+     "", [](RuleSet& r) { r.operationsPerBatch = 8; }, Concerns::kExecution},
     {"30-symmetric", k230, "more symmetric kernels, with averages", "ncclCommWindowRegister",
      "NCCL_WIN_ENABLE=0", nullptr, Concerns::kExecution},
     {"30-log", k230,

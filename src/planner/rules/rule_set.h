@@ -164,11 +164,14 @@ struct RuleSet {
   bool readsRailPerHost = false;            // 2.28: NCCL_MNNVL_RAIL_PER_HOST counts
   bool railsByHost =
       false;  // by that variable: NICs of several hosts are on one rail if their cards are in one slot
-  bool rails = false;                // 2.30: rings keep to the rails and planes of NICs that name them
-  bool graphFilesNameRanks = false;  // 2.30: graph files name GPUs by their ranks, too
-  int nvlsGpus = 3;                  // 2.28: the fewest local GPUs for NVLS, 2
+  bool rails = false;                       // 2.30: rings keep to the rails and planes of NICs that name them
+  std::size_t maxGraphFileElements = 4096;  // 2.29: 65536
+  bool graphFilesNameRanks = false;         // 2.30: graph files name GPUs by their ranks, too
+  int nvlsGpus = 3;                         // 2.28: the fewest local GPUs for NVLS, 2
 
   // Connections.
+  bool nicOfOwnHostsGpu =
+      false;  // 2.27: in an NVLink domain sends use a NIC of the own host, not of the first one
   RingSwap ringSwap = RingSwap::kCrossing;          // 2.26, 2.28: NCCL_CROSS_NIC=1; unlike hosts
   NvlsChannels nvlsChannels = NvlsChannels::kBySm;  // 2.27, 2.30: Blackwell with NVLS
   bool nvlsAddsChannels = true;       // until 2.27: a job has at least as many channels as NVLS uses
@@ -196,6 +199,8 @@ struct RuleSet {
   bool ll128MixedSm90 = false;     // 2.30: LL128 in jobs that mix GPUs from Hopper on
   bool nvlsTreeCorrected = false;  // 2.29: NVLSTree reaches less at most sizes (x86 with Blackwell)
   float slowestTime = 3.6e9f;      // 2.29: microseconds, beyond which nothing is chosen: no such limit
+
+  int operationsPerBatch = 10;  // 2.30: collectives of a group that a channel starts at once, 8
 
   // Splitting an operation.
   int llTraffic = 1;           // 2.26: traffic of an LL collective counts four times

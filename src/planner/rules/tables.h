@@ -38,7 +38,6 @@ inline constexpr float kInterSm100Of230[] = {96, 86,    80, 48, 45.1f, 42, 40,  
 // more.
 using LimitRow = std::array<double, 3>;
 using LimitRows = std::array<LimitRow, 4>;
-inline constexpr std::size_t kHopperRow = 2;
 inline constexpr std::size_t kBlackwellRow = 3;
 
 // The numbers of the tuning model that have changed since 2.25.1. planner/tuning/measured.h has the others.

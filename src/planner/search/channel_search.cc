@@ -61,15 +61,24 @@ void duplicateChannels(ChannelGraph& graph, int lowestSm) {
   graph.nChannels = after;
 }
 
+// The position of the NIC that NCCL calls 0; -1 if the job uses none or there is no such NIC.
+int netZero(const topology::System& system) {
+  if (system.usesNets())
+    for (const topology::NodeId net : system.nodes(topology::NodeType::kNet))
+      if (system[net].key.value == 0) return system.position(net);
+  return -1;
+}
+
 // One channel of little bandwidth has the GPUs in index order.
 void fallBack(ChannelGraph& graph, const topology::System& system, const paths::PathTable& paths) {
   graph.fallback = true;
   for (int i = 0; i < graph.gpuCount; ++i) graph.gpus[static_cast<std::size_t>(i)] = i;
-  graph.nets[0] = graph.nets[1] = -1;
+  graph.nets[0] = graph.nets[1] = netZero(system);
   graph.bwIntra = graph.bwInter = 0.1f;
   graph.typeIntra = graph.typeInter = paths::PathType::kSys;
   graph.nChannels = 1;
   if (system.rules().fallback == rules::Fallback::kFirstNic) return;
+  graph.nets[0] = graph.nets[1] = -1;
   if (system.count(topology::NodeType::kNet) == 0) {
     graph.bwInter = 0;
     graph.typeInter = paths::PathType::kDis;

@@ -23,8 +23,9 @@ class Settings;
 }
 namespace xylem::search {
 
-// NCCL's limit: graphs, channels, GPUs and NETs together, and the root. A file of a DGX H100 has about 250.
-constexpr std::size_t kMaxGraphFileElements = 4096;
+// The limit of NCCL from 2.29 on: graphs, channels, GPUs and NETs together, and the root; older rules have a lower one. A file
+// of a DGX H100 has about 250.
+constexpr std::size_t kMaxGraphFileElements = 65536;
 
 // A GPU by its NVML index, or a NET by its device number; the system it belongs to in the upper 8 bits.
 struct GraphFileDevice {
@@ -54,6 +55,7 @@ struct GraphFileGraph {
 struct GraphFile {
   std::string file;  // its name in messages
   std::vector<GraphFileGraph> graphs;
+  std::size_t elements = 0;
 };
 
 // Throws InputError with file and line if the text is no graph file, and for numbers out of range. Adds a

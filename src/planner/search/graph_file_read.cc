@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "core/error.h"
 #include "core/settings.h"
 #include "core/text_file.h"
 #include "planner/paths/locality.h"
+#include "planner/rules/version.h"
 #include "planner/search/graph_file.h"
 #include "planner/topology/attributes.h"
 #include "planner/topology/xml.h"
@@ -63,7 +65,7 @@ class Reader {
       : document_(document), remarks_(remarks) {}
 
   GraphFile read() const {
-    GraphFile file{document_.file(), {}};
+    GraphFile file{document_.file(), {}, document_.size()};
     for (const topology::ElementId element : document_[document_.root()].children) {
       const std::int64_t id = topology::Attributes(document_, element).integer("id", kMinInt, kMaxInt);
       if (isGraphId(id))
@@ -204,8 +206,9 @@ class Loader {
       fail(channel.line, fmt::format("a channel with {} gpu element{}", given, given == 1 ? "" : "s"),
            headOnly ? "its head" : fmt::format("one for each of the {} GPUs of this job's host", wanted));
     std::vector<bool> used(wanted, false);
+    const bool byRank = ranksAreOfThisHost(channel);
     for (const GraphFileDevice& device : channel.gpus) {
-      const int gpu = gpuOf(device);
+      const int gpu = byRank ? system_.position(system_.gpuOfRank(device.rank)) : gpuOf(device);
       if (used[static_cast<std::size_t>(gpu)])
         fail(device.line, fmt::format("gpu with dev=\"{}\" twice in a channel", deviceText(device.id)),
              "each GPU once");
@@ -215,11 +218,18 @@ class Loader {
     gpus.resize(gpus.size() + wanted - given, 0);
   }
 
-  // By newer rules the rank counts, if the file names one; a rank of another host stands for its GPU by number.
+  // By newer rules ranks count, if the file names them. The ranks of another host, or of a job
+  // that places ranks otherwise, are not the numbers of this host's GPUs: `dev` tells these then.
+  bool ranksAreOfThisHost(const GraphFileChannel& channel) const {
+    if (!system_.rules().graphFilesNameRanks) return false;
+    std::set<topology::NodeId> named;
+    return std::all_of(channel.gpus.begin(), channel.gpus.end(), [&](const GraphFileDevice& device) {
+      const topology::NodeId gpu = device.rank < 0 ? topology::kNoNode : system_.gpuOfRank(device.rank);
+      return gpu != topology::kNoNode && named.insert(gpu).second;
+    });
+  }
+
   int gpuOf(const GraphFileDevice& device) const {
-    if (device.rank >= 0 && system_.rules().graphFilesNameRanks)
-      if (const topology::NodeId gpu = system_.gpuOfRank(device.rank); gpu != topology::kNoNode)
-        return system_.position(gpu);
     for (const topology::NodeId gpu : system_.nodes(topology::NodeType::kGpu))
       if (gpuFileId(system_, gpu) == device.id) return system_.position(gpu);
     fail(device.line, fmt::format("gpu with dev=\"{}\"", deviceText(device.id)),
@@ -288,6 +298,10 @@ std::shared_ptr<const GraphFile> graphFileOf(const Settings& settings, std::vect
 
 void loadGraph(const GraphFile& file, const topology::System& system, int crossNic, ChannelGraph& graph) {
   graph.loadedChannels = 0;
+  if (const std::size_t most = system.rules().maxGraphFileElements; file.elements > most)
+    throw InputError(
+        {file.file, 0}, fmt::format("{} elements", file.elements),
+        fmt::format("at most {}, as NCCL {} reads", most, rules::versionText(system.rules().version)));
   const Loader loader(file, system);
   for (const GraphFileGraph& from : file.graphs)
     if (from.id == graph.id && !(crossNic == 0 && from.crossNic == 1)) loader.load(from, graph);

@@ -89,10 +89,10 @@ std::string writeGraphFile(const HostGraphs& graphs, const topology::System& sys
   topology::Document document("(graphs)", 0, "graphs");
   Writer writer(document, system, names);
   for (const GraphKind kind : kOrder) writer.add(kind, graphs[kind]);
-  if (document.size() > kMaxGraphFileElements)
+  if (const std::size_t most = system.rules().maxGraphFileElements; document.size() > most)
     throw Error(ResultCode::kInvalidUsage,
                 "the graphs of {} GPUs make a file of {} elements: a graph file has at most {}",
-                system.count(topology::NodeType::kGpu), document.size(), kMaxGraphFileElements);
+                system.count(topology::NodeType::kGpu), document.size(), most);
   return topology::writeXmlDocument(document);
 }
 

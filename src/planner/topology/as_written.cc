@@ -1,6 +1,18 @@
 #include "planner/topology/as_written.h"
 
+#include "planner/topology/attributes.h"
+#include "planner/topology/select_nets.h"
+
 namespace xylem::topology {
+namespace {
+
+bool isRdma(const Document& document, ElementId net) {
+  const std::string* name = document.attribute(net, "name");
+  const auto port = static_cast<int>(Attributes(document, net).integer("port", 0, 1 << 16, 0));
+  return name != nullptr && !isInterface(*name, port);
+}
+
+}  // namespace
 
 Document asWrittenBy(const rules::RuleSet& rules, Document document) {
   for (std::size_t i = 0; i < document.size(); ++i) {
@@ -8,7 +20,7 @@ Document asWrittenBy(const rules::RuleSet& rules, Document document) {
     const std::string name = document[id].name;
     if (name == "net") {
       if (rules.ginNodes) document.setIfAbsent(id, "net", "1");
-      if (rules.rmaNodes) document.setIfAbsent(id, "rma", "1");
+      if (rules.rmaNodes && isRdma(document, id)) document.setIfAbsent(id, "rma", "1");
     }
     if (name == "gpu" && rules.splitGpus) document.setIfAbsent(id, "mlopart", "-1");
     if (name == "cpu" && rules.writesEmptyAffinity) document.setIfAbsent(id, "affinity", "");

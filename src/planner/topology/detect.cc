@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 
+#include "core/spelling.h"
 #include "planner/topology/detect_cpu.h"
 #include "planner/topology/detect_files.h"
 #include "planner/topology/detect_net.h"

@@ -85,12 +85,6 @@ int parseInt(std::string_view text, int fallback) {
   return static_cast<int>(value);
 }
 
-std::string lowerCase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 std::string hostHash(const fs::path& root, std::string_view hostId) {
   std::string identity(hostId);
   // The boot id tells cloned machines with one name apart, and is the same in all containers of a machine.

@@ -29,9 +29,6 @@ std::filesystem::path realPath(const std::filesystem::path& path);
 // fit.
 int parseInt(std::string_view text, int fallback);
 
-// "0000:1B:00.0" -> "0000:1b:00.0"
-std::string lowerCase(std::string text);
-
 // The number that tells hosts apart, in the form of the `host_hash` attribute: ranks with equal hashes share
 // a machine.
 //

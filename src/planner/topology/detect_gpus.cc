@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "core/spelling.h"
 #include "planner/topology/attributes.h"
 #include "planner/topology/detect_facts.h"
 #include "planner/topology/detect_files.h"

@@ -48,15 +48,6 @@ std::optional<std::set<std::string>> addressedInterfaces() {
   return names;
 }
 
-// The bus id of the device behind an interface; empty for a device that is not on a PCI bus itself (virtio,
-// USB), whose interface NCCL treats as virtual.
-std::string pciBusId(const fs::path& folder) {
-  const fs::path device = realPath(folder / "device");
-  if (device.empty() || realPath(device / "subsystem").filename() != "pci") return "";
-  const std::string name = device.filename().string();
-  return isBusId(name) ? name : "";
-}
-
 template <typename Predicate>
 std::vector<NetInterface> select(const std::vector<NetInterface>& interfaces, Predicate wanted) {
   std::vector<NetInterface> chosen;
@@ -108,7 +99,7 @@ std::vector<NetInterface> readInterfaces(const fs::path& root) {
     if (!up || port || (addressed && !addressed->contains(name))) continue;
     const int speed = parseInt(readLine(folder / "speed"), 0);
     interfaces.push_back({name, parseInt(readLine(folder / "ifindex"), 0), speed > 0 ? speed : kDefaultSpeed,
-                          (flags & IFF_LOOPBACK) != 0, pciBusId(folder)});
+                          (flags & IFF_LOOPBACK) != 0, pciFunctionOf(folder)});
   }
   std::stable_sort(interfaces.begin(), interfaces.end(),
                    [](const NetInterface& a, const NetInterface& b) { return a.index < b.index; });

@@ -55,6 +55,13 @@ bool isBusId(std::string_view text) {
   return true;
 }
 
+std::string pciFunctionOf(const fs::path& folder) {
+  const fs::path device = realPath(folder / "device");
+  if (device.empty() || realPath(device / "subsystem").filename() != "pci") return "";
+  const std::string name = device.filename().string();
+  return isBusId(name) ? name : "";
+}
+
 PciTree::PciTree(Document& document, CpuElements& cpus, std::filesystem::path root)
     : document_(document), cpus_(cpus), root_(std::move(root)) {
   std::vector<ElementId> open = {document_.root()};

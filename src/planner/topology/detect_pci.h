@@ -22,6 +22,9 @@ namespace xylem::topology {
 
 // Returns whether the text has the form "0000:3b:00.0": domain, bus, device, function.
 bool isBusId(std::string_view text);
+// The bus id of the PCI function behind a folder of /sys/class; empty for a device that is not on a PCI bus itself (virtio, USB),
+// whose interface NCCL treats as virtual.
+std::string pciFunctionOf(const std::filesystem::path& folder);
 
 // A PCI device as another source than the kernel tells it, and its link as it runs at the moment.
 struct ToldPci {

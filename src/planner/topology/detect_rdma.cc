@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "planner/topology/detect_files.h"
+#include "planner/topology/detect_pci.h"
 #include "planner/topology/select_nets.h"
 #include "planner/topology/system.h"
 
@@ -50,14 +51,6 @@ std::uint64_t readGuid(const fs::path& file) {
 // The Mb/s of a text such as "200 Gb/sec (4X HDR)".
 int readRate(const fs::path& file) {
   return static_cast<int>(std::lround(std::strtof(readLine(file).c_str(), nullptr) * kMbpsPerGbps));
-}
-
-// The bus id of the device's PCI function; empty if the device is not on a PCI bus.
-std::string functionOf(const fs::path& folder) {
-  const fs::path device = realPath(folder / "device");
-  if (device.empty() || realPath(device / "subsystem").filename() != "pci") return "";
-  const std::string busId = device.filename().string();
-  return isBusId(busId) ? busId : "";
 }
 
 // The bus id of the card's first function.
@@ -135,7 +128,7 @@ std::vector<NetDevice> rdmaDevices(const fs::path& root, const RdmaOptions& opti
   for (const VerbsInterface& verbs : verbsInterfaces(root)) {
     const std::string& name = verbs.device;
     const fs::path folder = root / "sys/class/infiniband" / name;
-    const std::string function = functionOf(folder);
+    const std::string function = pciFunctionOf(folder);
     const std::string card = options.portsShareCard ? cardOf(function, options.mergeFunctions) : function;
     const RdmaFacts* facts = factsOf(told, name);
     const std::string direct = directOf(facts, options);

@@ -42,6 +42,11 @@ const std::string* Document::attribute(ElementId id, std::string_view name) cons
   return found == element.attributes.end() ? nullptr : &found->second;
 }
 
+std::string Document::text(ElementId id, std::string_view name) const {
+  const std::string* value = attribute(id, name);
+  return value == nullptr ? "" : *value;
+}
+
 ElementId Document::child(ElementId id, std::string_view name) const {
   for (const ElementId child : (*this)[id].children)
     if ((*this)[child].name == name) return child;

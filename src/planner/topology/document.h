@@ -49,6 +49,8 @@ class Document {
 
   // The attribute's value, or null if it is absent.
   const std::string* attribute(ElementId id, std::string_view name) const;
+  // The attribute's value; empty if it is absent.
+  std::string text(ElementId id, std::string_view name) const;
   // The first child called `name`, or kNoElement.
   ElementId child(ElementId id, std::string_view name) const;
   // The first child called `name` whose attribute `key` equals `value`, or kNoElement.

@@ -10,20 +10,25 @@
 namespace xylem::topology {
 namespace {
 
+// The plane of a merged NIC is this bit, and below it a bit for each plane of its members.
+constexpr std::size_t kPlaneBits = 14;
 constexpr std::size_t kMaxMembers = 4;  // of a group, as in NCCL
 
 // How far apart two devices are, by the place where their paths to the CPU meet. The order is that of the
 // path types; PORT takes the place of NVL.
 enum class Distance { kLoc, kPort, kPix, kPxb, kPxn, kPhb, kSys };
 
-Distance levelOf(const std::string& text) {
+Distance levelOf(const std::string& text, const rules::RuleSet& rules) {
   static constexpr std::pair<std::string_view, Distance> kLevels[] = {
       {"LOC", Distance::kLoc}, {"PORT", Distance::kPort}, {"PIX", Distance::kPix}, {"PXB", Distance::kPxb},
       {"PXN", Distance::kPxn}, {"PHB", Distance::kPhb},   {"SYS", Distance::kSys},
   };
   for (const auto& [name, level] : kLevels)
     if (text == name) return level;
-  throw InputError({"NCCL_NET_MERGE_LEVEL", 0}, "`" + text + "`", "LOC, PORT, PIX, PXB, PXN, PHB or SYS");
+  // No two NICs are P2C apart.
+  if (text == "P2C" && rules.p2cPaths) return Distance::kPxb;
+  throw InputError({"NCCL_NET_MERGE_LEVEL", 0}, "`" + text + "`",
+                   fmt::format("LOC, PORT, PIX, PXB,{} PXN, PHB or SYS", rules.p2cPaths ? " P2C," : ""));
 }
 
 // First come the groups that the user asks for. Then each device that is left, in order, takes all later ones
@@ -35,7 +40,7 @@ class NicMerger {
       : document_(document), nets_(nets), devices_(devices), options_(options), rules_(rules) {}
 
   std::vector<ElementId> run() {
-    const Distance level = levelOf(options_.level);
+    const Distance level = levelOf(options_.level, rules_);
     placed_.assign(nets_.size(), false);
     std::vector<std::vector<std::size_t>> groups = forced(options_.force);
     for (std::size_t first = 0; first < nets_.size(); ++first) {
@@ -317,25 +322,37 @@ class NicMerger {
     return net;
   }
 
-  // The rail that all members name, and a mask of their planes: bit i stands for the plane that comes i-th among them.
-  void setPlace(ElementId net, const std::vector<std::size_t>& group) {
-    constexpr int kManyPlanes = 1 << 14;
+  std::int64_t placeOf(ElementId net, const char* railOrPlane) const {
     constexpr int kMaxValue = 1 << 16;
+    return Attributes(document_, net).integer(railOrPlane, -1, kMaxValue, -1);
+  }
+
+  // The planes that a mask can hold: none first, then those of all devices in their order.
+  std::vector<std::int64_t> planes() const {
+    std::vector<std::int64_t> planes = {-1};
+    for (const ElementId net : nets_)
+      if (const std::int64_t plane = placeOf(net, "plane");
+          std::find(planes.begin(), planes.end(), plane) == planes.end())
+        planes.push_back(plane);
+    if (planes.size() > kPlaneBits)
+      throw InputError({"NCCL_IB_HCA", 0}, fmt::format("{} planes", planes.size() - 1),
+                       fmt::format("at most {} where NICs merge", kPlaneBits - 1));
+    return planes;
+  }
+
+  // The rail that all members name, and a mask of their planes: bit i stands for the i-th of planes().
+  void setPlace(ElementId net, const std::vector<std::size_t>& group) {
+    const std::vector<std::int64_t> known = planes();
     std::int64_t rail = -1;
     int mask = 0;
-    std::vector<std::int64_t> planes;
     for (const std::size_t member : group) {
-      const Attributes attributes(document_, nets_[member]);
-      const std::int64_t own = attributes.integer("rail", -1, kMaxValue, -1);
+      const std::int64_t own = placeOf(nets_[member], "rail");
       rail = member == group.front() || rail == own ? own : -1;
-      const std::int64_t plane = attributes.integer("plane", -1, kMaxValue, -1);
-      auto place = std::find(planes.begin(), planes.end(), plane);
-      if (place == planes.end()) place = planes.insert(planes.end(), plane);
-      mask |= 1 << (place - planes.begin());
+      mask |= 1 << (std::find(known.begin(), known.end(), placeOf(nets_[member], "plane")) - known.begin());
     }
     document_.removeAttribute(net, "rail");
     if (rail >= 0) document_.set(net, "rail", std::to_string(rail));
-    document_.set(net, "plane", std::to_string(kManyPlanes | mask));
+    document_.set(net, "plane", std::to_string(1 << kPlaneBits | mask));
   }
 
   Document& document_;

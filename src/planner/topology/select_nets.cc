@@ -23,16 +23,11 @@ bool isInterface(const std::string& name, int port) {
 
 namespace {
 
-std::string attributeText(const Document& document, ElementId element, const char* name) {
-  const std::string* text = document.attribute(element, name);
-  return text == nullptr ? "" : *text;
-}
-
 // Merged devices are called by the names of all their parts: one that is selected keeps the device.
 bool isSelected(const Document& document, ElementId net, const Settings& settings) {
-  const std::string name = attributeText(document, net, "name");
+  const std::string name = document.text(net, "name");
   if (name.empty()) return true;
-  const int written = parseInt(attributeText(document, net, "port"), 0);
+  const int written = parseInt(document.text(net, "port"), 0);
   const int port = std::max(written, 1);
   std::istringstream parts(name);
   for (std::string part; std::getline(parts, part, '+');) {
@@ -117,7 +112,7 @@ void renumber(Document& document) {
   std::vector<ElementId> nets;
   collectNets(document, document.root(), nets);
   std::map<int, std::vector<ElementId>> byNumber;
-  for (const ElementId net : nets) byNumber[parseInt(attributeText(document, net, "dev"), 0)].push_back(net);
+  for (const ElementId net : nets) byNumber[parseInt(document.text(net, "dev"), 0)].push_back(net);
   int number = 0;
   for (const auto& [dev, same] : byNumber) {
     for (const ElementId net : same) document.set(net, "dev", std::to_string(number));
@@ -143,7 +138,7 @@ Document selectNets(Document document, const Settings& settings, std::vector<std
   std::size_t left = 0;
   std::vector<std::string> names;  // as they were
   for (const ElementId net : nets) {
-    names.push_back(attributeText(document, net, "name"));
+    names.push_back(document.text(net, "name"));
     if (isSelected(document, net, settings)) {
       ++left;
       continue;

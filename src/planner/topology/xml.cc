@@ -51,7 +51,8 @@ class XmlScanner {
     }
     while (skipBlanks(), !atEnd()) {
       if (text_[position_] != '<')
-        fail("text outside of tags: " + excerpt(rest()), "`<`: in this format all data is in attributes");
+        fail("text outside of tags: " + excerpt(rest()),
+             "nothing between tags: in this format all data is in attributes");
       scanMarkup();
     }
     if (elements_ == 0) fail("no element", "an XML document: the file is empty");

@@ -34,8 +34,6 @@ namespace {
 // 8-bit floats lose too much precision if many ranks of a ring add to a sum one after the other.
 constexpr int kMaxSmallFloatRingRanks = 8;
 constexpr float kSmallFloatRingPenalty = 1024;
-// A channel starts this many operations of a group at a time, except those of rings.
-constexpr int kOperationsPerBatch = 10;
 constexpr float kBytesPerMicrosecondAtOneGBs = 1000;
 
 bool isSmallFloat(DataType type) { return type == DataType::kFloat8e4m3 || type == DataType::kFloat8e5m2; }
@@ -145,7 +143,8 @@ float predictedTime(const TuningModel& model, const Operation& operation, Algori
         static_cast<float>(latency * (input.lowestSm < measured::kAmpereSm ? measured::kPlateauBeforeAmpere
                                                                            : measured::kPlateauFromAmpere));
   const int operations = divideUp(operation.aggregated, channels);
-  const int starts = ring ? operations : divideUp(operations, kOperationsPerBatch);
+  // A channel starts several operations of a group at a time, except those of rings.
+  const int starts = ring ? operations : divideUp(operations, input.rules->operationsPerBatch);
   const float time = latency * static_cast<float>(starts) +
                      static_cast<float>(operation.bytes) / (kBytesPerMicrosecondAtOneGBs * bandwidth);
   const bool imprecise = ring && isSmallFloat(typeOf(operation)) && input.ranks > kMaxSmallFloatRingRanks;

@@ -50,7 +50,8 @@ Exclusion excludedByMachine(const TuningInput& input, Collective collective, Alg
   if (isNvls(algorithm) && !input.nvls) return Exclusion::kNoMulticast;
   if (algorithm == Algorithm::kNvlsTree && input.nodes == 1) return Exclusion::kOneNode;
   if (throughNetwork && !input.collnet) return Exclusion::kNoCollnet;
-  if (algorithm == Algorithm::kCollnetDirect && !input.hasNvs && !input.hostDevices) return Exclusion::kNoNvSwitch;
+  if (algorithm == Algorithm::kCollnetDirect && !input.hasNvs && !input.hostDevices)
+    return Exclusion::kNoNvSwitch;
   if (algorithm == Algorithm::kCollnetDirect && gathersOrScatters(collective))
     return excludedCollnetGather(input);
   if (algorithm == Algorithm::kNvls && gathersOrScatters(collective) && input.rules->nvlsGathersOverNodes)
@@ -87,6 +88,10 @@ bool hasModel(const TuningInput& input, const TuningOptions& options, Collective
   if (input.ranks <= 1 || !offers(algorithm, collective)) return false;
   // NCCL's table has latencies of CollNet under all protocols, though it runs under Simple alone.
   if (!speaks(algorithm, protocol) && !isCollnet(algorithm)) return false;
+  // By newer rules one head makes no NVLS, and the table has zeros.
+  if (isNvls(algorithm) && input.rules->nvlsModel == rules::NvlsModel::kEfficiency && !input.hostDevices &&
+      input.graph(search::GraphKind::kNvls).nChannels < 2)
+    return false;
   return algorithm != Algorithm::kPat || excludedPat(input, options) == Exclusion::kNone;
 }
 

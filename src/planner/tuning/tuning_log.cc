@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
+
+#include "planner/tuning/measured.h"
 
 namespace xylem::tuning {
 namespace {
@@ -34,6 +37,18 @@ class Lines {
           text += fmt::format("{:8.1f}/{:6.1f} |", model_.latency[c][a][p], model_.bandwidth[c][a][p]);
       add(std::move(text));
     }
+  }
+
+  // With NCCL_LL128_C2C=0 NCCL says so each time that it asks whether LL128 suits a function and an algorithm.
+  void addLl128WithinPxb() {
+    if (model_.input.rules->ll128OverPxn || model_.input.lowestSm < measured::kHopperSm) return;
+    for (const Collective c : kAllCollectives)
+      for (std::size_t i = 0; i < std::size(kAllAlgorithms); ++i)
+        if (model_.options.protocols[c][Protocol::kLl128] == Enabled::kDecide)
+          add("Disabling LL128 over all PxN connections (PXB and C2C). This ensures that no C2C link will be "
+              "used by "
+              "LL128.",
+              Subsystem::kGraph);
   }
 
   void addThresholds() {
@@ -90,6 +105,7 @@ std::vector<LogLine> tuningLines(const TuningModel& model) {
   if (model.input.ranks <= 1) return {};
   Lines lines(model);
   if (!model.options.algorithmList.empty() || !model.options.protocolList.empty()) lines.addEnabled();
+  lines.addLl128WithinPxb();
   const std::span<const Algorithm> all(kAllAlgorithms);
   for (std::size_t first = 0; first < all.size(); first += kAlgorithmsPerBlock)
     lines.addBlock(all.subspan(first, std::min(kAlgorithmsPerBlock, all.size() - first)));

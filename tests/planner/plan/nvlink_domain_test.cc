@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/connect/net_choice.h"
 #include "planner/connect/rings.h"
 #include "planner_support/machine_text.h"
 
@@ -98,6 +99,18 @@ TEST(NvlinkDomain, SeveralDomainsFallApartAlike) {
   const auto ranks = plan.connections.nodes.ranks(2);
   EXPECT_THAT(std::vector<int>(ranks.begin(), ranks.end()), ElementsAre(8, 9, 12, 13));
   for (const HostGroup& group : plan.groups) EXPECT_EQ(group.request, 0u);
+}
+
+TEST(NvlinkDomain, RanksSendByTheNicOfTheirOwnHostSince227) {
+  const auto nicOf = [](const char* version, int rank) {
+    const Plan plan = domainPlan(fourHosts(), version, {}, 2);
+    const connect::NetChoice choice(plan.connections, plan.reach);
+    const connect::NetEnd end = choice.p2pEnd(rank, plan.job().ranks() / 2, 0);
+    return plan.hostOf(rank).system().name(end.net);
+  };
+  EXPECT_EQ(nicOf("2.30.7", 0), "NET/0-0");
+  EXPECT_EQ(nicOf("2.30.7", 1), "NET/1-0");
+  EXPECT_EQ(nicOf("2.30.7", 7), "NET/3-0");
 }
 
 TEST(NvlinkDomain, OrdinaryHostsStayAsTheyAre) {

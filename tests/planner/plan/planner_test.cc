@@ -164,6 +164,28 @@ TEST(PlannerProperty, ChangesCanBeSwitchedOnTogetherOrOneByOne) {
   }));
 }
 
+// Two pairs of GPUs that reach each other over NVLink alone: no ring joins them, and NCCL takes them in their order. Until 2.28 it
+// leaves and enters by the NIC that it calls 0; on a machine without such a number it has none.
+TEST(Planner, ARingInPlainOrderLeavesByTheFirstNic) {
+  const auto pairs = [](int dev) {
+    std::string gpus;
+    for (int g = 0; g < 4; ++g)
+      gpus += gpu(fmt::format("0000:1{}:00.0", g + 1), g, 86,
+                  nvlink(fmt::format("0000:1{}:00.0", (g ^ 1) + 1), 4));
+    return machine(cpu(0, pciSwitch("0000:10:00.0", gpus + nic("0000:16:00.0", dev, 100000))));
+  };
+  const auto entry = [&](int dev, const char* version) {
+    const Settings settings = Settings::fromPairs({{"NCCL_P2P_LEVEL", "NVL"}, {"XYLEM_NCCL", version}});
+    const Plan plan = planJob(identicalHosts(topology::parseTopology(pairs(dev), "test.xml"), 2), settings);
+    return toJson(plan)["connections"]["ranks"][0]["ringNetRecv"][0];
+  };
+  const Json first = entry(0, "2.25.1");
+  EXPECT_EQ(first["net"], "NET/0-0") << first.dump();
+  EXPECT_EQ(first["proxy"], 0);
+  EXPECT_TRUE(entry(1, "2.25.1")["refused"]);
+  EXPECT_EQ(entry(1, "2.30.7")["net"], "NET/0-1");
+}
+
 TEST(Planner, RefusesJobsItCannotNumber) {
   const topology::Document document = topology::parseTopology(twoGpusOneNic(), "test.xml");
   EXPECT_THROW(planJob(identicalHosts(document, 0), Settings()), Error);

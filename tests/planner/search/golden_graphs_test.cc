@@ -144,6 +144,7 @@ void checkDirectory(const fs::path& directory) {
     SCOPED_TRACE(file.filename().string());
     EXPECT_NO_THROW(check(file, graphs));
   }
+  EXPECT_GT(graphs, 0);
   std::printf("%s: %d graphs of %zu plans compared\n", directory.c_str(), graphs, files.size());
 }
 

@@ -291,11 +291,11 @@ INSTANTIATE_TEST_SUITE_P(
              "<graphs version=\"1\">" +
                  [] {
                    std::string many;
-                   for (int i = 0; i < 4096; ++i) many += "<x/>";
+                   for (int i = 0; i < 65536; ++i) many += "<x/>";
                    return many;
                  }() +
                  "</graphs>",
-             "bad.xml:1: found more than 4096 elements"},
+             "bad.xml:1: found more than 65536 elements"},
         Case{"NoId", withHead("id=\"0\"", ""), "bad.xml:2: found graph without `id`"},
         Case{"NoPattern", withHead("pattern=\"4\"", ""), "bad.xml:2: found graph without `pattern`"},
         Case{"NoCrossNic", withHead("crossnic=\"0\"", ""), "bad.xml:2: found graph without `crossnic`"},

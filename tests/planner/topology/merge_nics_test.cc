@@ -92,7 +92,7 @@ TEST(MergeNics, MembersOfSeveralCardsHaveTheirWidthTogetherSince228) {
   EXPECT_THAT(widths("PIX", "2.30"), ::testing::Contains("32"));
 }
 
-// As the InfiniBand plugin tells it: one rail if all members name it, and a mask of their planes.
+// As the InfiniBand plugin tells it: one rail if all members name it, and a mask of their planes, whose first bit stands for none.
 TEST(MergeNics, MergedDevicesHaveAPlaceInTheNetwork) {
   const auto merged = [](const std::string& hca, const char* version) {
     CapturedMachine machine;
@@ -109,7 +109,7 @@ TEST(MergeNics, MergedDevicesHaveAPlaceInTheNetwork) {
     return text.substr(at, text.find('\n', at) - at);
   };
   EXPECT_THAT(merged("mlx5_0::2:0,mlx5_1::2:1,mlx5", "2.30"),
-              ::testing::AllOf(HasSubstr("rail=\"2\""), HasSubstr("plane=\"16387\"")));
+              ::testing::AllOf(HasSubstr("rail=\"2\""), HasSubstr("plane=\"16390\"")));
   EXPECT_THAT(merged("mlx5_0::2,mlx5_1::3,mlx5", "2.30"),
               ::testing::AllOf(::testing::Not(HasSubstr("rail")), HasSubstr("plane=\"16385\"")));
   EXPECT_THAT(merged("mlx5_0::2,mlx5_1::2,mlx5", "2.29"), ::testing::Not(HasSubstr("plane")));

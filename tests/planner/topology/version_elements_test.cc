@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/topology/as_written.h"
 #include "planner/topology/print.h"
 #include "planner_support/machine_text.h"
 
@@ -26,6 +27,19 @@ std::string withNet(const std::string& attributes) {
 std::vector<int> countsBy(const std::string& attributes, const char* version) {
   const System system = systemBy(withNet(attributes), version);
   return {system.count(NodeType::kNet), system.count(NodeType::kGin), system.count(NodeType::kRma)};
+}
+
+// NCCL's plugin for RDMA marks its devices, that for sockets does not.
+TEST(VersionElements, DumpsSayWhichNicsTakePartInOneSidedOperations) {
+  const auto written = [](const std::string& name, const char* version) {
+    std::string text = withNet("port=\"1\"");
+    text.replace(text.find("mlx5_0"), 6, name);
+    return writeTopology(
+        asWrittenBy(*rules::rulesOf(rules::parseVersion(version).value()), parseTopology(text, "test.xml")));
+  };
+  EXPECT_THAT(written("mlx5_0", "2.30.7"), ::testing::HasSubstr("rma=\"1\""));
+  EXPECT_THAT(written("eth0", "2.30.7"), ::testing::Not(::testing::HasSubstr("rma")));
+  EXPECT_THAT(written("mlx5_0", "2.29.7"), ::testing::Not(::testing::HasSubstr("rma")));
 }
 
 TEST(VersionElements, WhatANicCanDoBesides) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "planner/tuning/example_jobs.h"
 
 namespace xylem::tuning {
@@ -161,6 +163,22 @@ TEST(Choice, AggregatedOperationsStartAgainInRings) {
   EXPECT_NEAR(time(Algorithm::kRing, 6) - time(Algorithm::kRing, 2), 2 * ring, 1e-3);
   EXPECT_NEAR(time(Algorithm::kTree, 20), time(Algorithm::kTree, 1), 1e-4);
   EXPECT_NEAR(time(Algorithm::kTree, 22) - time(Algorithm::kTree, 20), tree, 1e-3);
+}
+
+TEST(Choice, EightOperationsStartTogetherSince230) {
+  const auto starts = [](const char* version, int operations) {
+    TuningInput input = twoSmallHosts();  // two channels
+    input.rules = rules::rulesOf(rules::parseVersion(version).value());
+    const TuningModel model = modelOf(input);
+    const auto time = [&](int n) {
+      return predictedTime(model, {.bytes = 8, .aggregated = n}, Algorithm::kTree, Protocol::kLl);
+    };
+    return 1 + std::lround((time(operations) - time(1)) /
+                           model.latency[Collective::kAllReduce][Algorithm::kTree][Protocol::kLl]);
+  };
+  EXPECT_EQ(starts("2.29.7", 18), 1);
+  EXPECT_EQ(starts("2.30.7", 16), 1);
+  EXPECT_EQ(starts("2.30.7", 18), 2);
 }
 
 TEST(BusBandwidth, IsWhatALinkCarries) {

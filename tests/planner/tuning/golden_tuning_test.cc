@@ -145,6 +145,7 @@ void checkLogs(const fs::path& directory) {
         << entry.path().filename().string();
     ++compared;
   }
+  EXPECT_GT(compared, 0) << directory << " holds no log";
   std::printf("%s: tuning lines of %d logs compared\n", directory.c_str(), compared);
 }
 

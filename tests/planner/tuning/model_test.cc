@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <vector>
+
 #include "planner/tuning/example_jobs.h"
+#include "planner/tuning/tuning_log.h"
 #include "planner_support/rules.h"
 
 namespace xylem::tuning {
@@ -46,6 +51,36 @@ TEST(TuningModel, SwitchedHostsByHand) {
   expectModel(model, kModelled, kNvlsTree, kSimple, 53.0f, 266.667f);
   EXPECT_NEAR(model.bandwidth[kModelled][kTree][kSimple], 140.76, 1e-2);
   EXPECT_NEAR(model.bandwidth[kModelled][kRing][kLl], 20.8, 1e-3);
+}
+
+TEST(TuningModel, OneHeadIsNoNvlsSince228) {
+  const auto latency = [](const char* version, int heads) {
+    TuningInput input = twoSwitchedHosts();
+    input.rules = rules::rulesOf(rules::parseVersion(version).value());
+    input.graphs[search::GraphKind::kNvls].nChannels = heads;
+    return modelOf(input).latency[kModelled][kNvlsTree][kSimple];
+  };
+  EXPECT_GT(latency("2.27.7", 1), 0);
+  EXPECT_GT(latency("2.28.9", 2), 0);
+  EXPECT_EQ(latency("2.28.9", 1), 0);
+}
+
+// NCCL says it for each function and algorithm that it asks about.
+TEST(TuningModel, Ll128WithinPxbIsSaid) {
+  const auto said = [](bool overPxn, int sm) {
+    TuningInput input = twoSwitchedHosts();
+    rules::RuleSet rules = *input.rules;
+    rules.ll128OverPxn = overPxn;
+    input.rules = std::make_shared<const rules::RuleSet>(rules);
+    input.lowestSm = sm;
+    const std::vector<LogLine> lines = tuningLines(modelOf(input));
+    return std::count_if(lines.begin(), lines.end(), [](const LogLine& line) {
+      return line.text.starts_with("Disabling LL128 over all PxN connections");
+    });
+  };
+  EXPECT_EQ(said(false, 90), 35);
+  EXPECT_EQ(said(false, 80), 0);
+  EXPECT_EQ(said(true, 90), 0);
 }
 
 TEST(TuningModel, CpusMatterToNetworkSteps) {
