@@ -25,7 +25,7 @@ void check(ncclResult_t result, const char* what) {
 
 void check(cudaError_t result, const char* what) {
   if (result == cudaSuccess) return;
-  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(result));
+  std::fprintf(stderr, "%s: %s\n%s\n", what, cudaGetErrorString(result), ncclGetLastError(nullptr));
   std::exit(1);
 }
 

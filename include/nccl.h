@@ -186,13 +186,14 @@ typedef struct ncclConfig_v23000 {
 #define NCCL_CTA_POLICY_EFFICIENCY 0x01
 #define NCCL_CTA_POLICY_ZERO 0x02
 
-#define NCCL_CONFIG_INITIALIZER                                                                        \
-  {                                                                                                    \
-    sizeof(ncclConfig_t), 0xcafebeef, NCCL_VERSION_CODE, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, \
-        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT,    \
-        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,    \
-        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,    \
-        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT     \
+/* The version is the one that has all of these fields. */
+#define NCCL_CONFIG_INITIALIZER                                                                             \
+  {                                                                                                         \
+    sizeof(ncclConfig_t), 0xcafebeef, NCCL_VERSION(2, 30, 5), NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, \
+        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT,         \
+        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,         \
+        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,         \
+        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT          \
   }
 
 /* The answer of ncclGroupSimulateEnd. Start from NCCL_SIM_INFO_INITIALIZER. */
@@ -217,8 +218,9 @@ ncclResult_t ncclGetVersion(int* version);
 /* A short description of a result code; never null. */
 const char* ncclGetErrorString(ncclResult_t result);
 
-/* Describes the last failure: of `comm` if it broke while running, otherwise of the calling thread. Empty if
- * there was none. Valid until the next call on the thread or communicator. `comm` may be null. */
+/* Describes the last failure: of `comm` if it broke while running, otherwise of the calling thread, also where a function of
+ * CUDA reported the failure of work in a stream. Empty if there was none. Valid until the next call on the thread or
+ * communicator. `comm` may be null. */
 const char* ncclGetLastError(ncclComm_t comm);
 
 /* Reads the variables that control logging (NCCL_DEBUG and the like) again, for communicators created from
@@ -294,7 +296,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm);
 
 /* Stores ncclSuccess; ncclInProgress while a call on a communicator that does not block is under way; or the
  * failure that broke the communicator (ncclRemoteError if a rank died). A broken communicator can only be
- * destroyed or aborted. */
+ * destroyed, aborted, or shrunk with NCCL_SHRINK_ABORT. */
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError);
 
 /* The number of ranks, the device of this rank, and its number; also for a broken communicator. */

@@ -3,9 +3,9 @@
  * file, says what it is and how to use it.
  *
  * Sizes are in bytes. Every function may be called from any thread; each thread has its own current device,
- * which is 0 at first. A null pointer to a result is cudaErrorInvalidValue; a wrong or destroyed handle is
- * cudaErrorInvalidResourceHandle. Any call that enqueues work on a captured stream adds it to the graph
- * instead. These are not repeated below.
+ * which is 0 at first. A null pointer to a result is cudaErrorInvalidValue; a destroyed handle, or a pointer
+ * to other memory in place of one, is cudaErrorInvalidResourceHandle. Any call that enqueues work on a captured
+ * stream adds it to the graph instead. These are not repeated below.
  */
 #ifndef __CUDA_RUNTIME_API_H__
 #define __CUDA_RUNTIME_API_H__

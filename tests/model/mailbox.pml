@@ -44,13 +44,13 @@
 
 /* -------------------------------------------------------------------------------------------- what can be done wrong */
 
-#if defined(MUTATE_NUMBER_RELAXED) || defined(MUTATE_NUMBER_NOT_ACQUIRED)
+#ifdef MUTATE_NUMBER_RELAXED
 #define NUMBER_TELLS false
 #else
 #define NUMBER_TELLS true
 #endif
 
-#if defined(MUTATE_LEFT_RELAXED) || defined(MUTATE_LEFT_NOT_ACQUIRED)
+#ifdef MUTATE_LEFT_RELAXED
 #define LEFT_TELLS false
 #else
 #define LEFT_TELLS true

@@ -46,13 +46,13 @@
 
 /* -------------------------------------------------------------------------------------------- what can be done wrong */
 
-#if defined(MUTATE_TAIL_RELAXED) || defined(MUTATE_TAIL_NOT_ACQUIRED)
+#ifdef MUTATE_TAIL_RELAXED
 #define TAIL_TELLS false
 #else
 #define TAIL_TELLS true
 #endif
 
-#if defined(MUTATE_HEAD_RELAXED) || defined(MUTATE_HEAD_NOT_ACQUIRED)
+#ifdef MUTATE_HEAD_RELAXED
 #define HEAD_TELLS false
 #else
 #define HEAD_TELLS true

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/deadline.h"
+#include "core/per_process.h"
 #include "runtime/api/boundary.h"
 #include "runtime/api/one_sided.h"
 #include "runtime/api/windows.h"
@@ -26,6 +27,28 @@ constexpr std::chrono::seconds kMaxUse{10};
 void CommUse::refuse(const char* function) {
   end();
   throw Error(ResultCode::kInvalidArgument, "{}: comm is not a communicator, or was destroyed", function);
+}
+
+void CommUse::refuseChild(const char* function) {
+  end();
+  throw Error(ResultCode::kInvalidUsage,
+              "{}: comm is of the process that forked this one; a child needs a communicator of its own",
+              function);
+}
+
+unsigned countForks() {
+  class Counter final : StartedAnew {
+   public:
+    constexpr Counter() = default;
+    void begin() { enlist(); }
+
+   private:
+    void startAnew() override { forks.fetch_add(1); }
+  };
+  static constinit Counter counter;
+  static const bool begun = (counter.begin(), true);
+  static_cast<void>(begun);
+  return forks.load();
 }
 
 bool splitUnderWay(const ncclComm& handle) {

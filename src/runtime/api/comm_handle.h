@@ -63,6 +63,13 @@ class Registrations {
 
 }  // namespace xylem::api
 
+namespace xylem::api {
+// How many forks made this process, counted from the first handle on. A child has none of the threads and connections with
+// which a communicator of its parent works.
+inline std::atomic<unsigned> forks{0};
+unsigned countForks();
+}  // namespace xylem::api
+
 struct ncclComm {
   explicit ncclComm(std::unique_ptr<xylem::comm::Communicator> made) : impl(std::move(made)) {}
 
@@ -73,6 +80,7 @@ struct ncclComm {
   // ncclCommAbort, which another thread may call, waits for both kinds of use.
   std::atomic<int> users{0};
   std::unique_ptr<xylem::comm::Communicator> impl;
+  const unsigned forksBefore = xylem::api::countForks();
   bool finalizeCalled = false;
   std::atomic<bool> suspended{false};  // by ncclCommSuspend
   // Expires with the communicator, for graphs, which may outlive even the handle.
@@ -99,6 +107,7 @@ class CommUse {
     requireNotNull(comm, function, "comm");
     if (!held) begin();
     if (comm->magic.load(std::memory_order_seq_cst) != ncclComm::kMagic) refuse(function);
+    if (comm->forksBefore != forks.load(std::memory_order_relaxed)) refuseChild(function);
   }
   ~CommUse() { end(); }
   // The use goes on with the new object; the old one still knows the handle.
@@ -124,6 +133,7 @@ class CommUse {
     if (counted_) handle_->users.fetch_sub(1, std::memory_order_release);
   }
   [[noreturn]] void refuse(const char* function);
+  [[noreturn]] void refuseChild(const char* function);
 
   ncclComm* handle_;
   UseMark* mark_ = nullptr;

@@ -1,7 +1,10 @@
 #include "runtime/api/cuda_boundary.h"
 
+#include <atomic>
+#include <cstdio>
 #include <new>
 
+#include "runtime/api/boundary.h"
 #include "runtime/api/raw_value.h"
 #include "runtime/cuda_api/cuda_error.h"
 
@@ -9,6 +12,13 @@ namespace xylem::api {
 namespace {
 
 thread_local cudaError_t lastError = cudaSuccess;
+
+// A variable that cannot be used: the first call of the program fails, and a number of CUDA's cannot name it. There is no log
+// yet, which would need the variables.
+void sayOnce(const Error& error) {
+  static std::atomic_flag said = ATOMIC_FLAG_INIT;
+  if (!said.test_and_set()) std::fprintf(stderr, "xylem: %s\n", error.what());
+}
 
 }  // namespace
 
@@ -20,9 +30,10 @@ void keepCudaError(cudaError_t error) noexcept {
 cudaError_t asCudaError(const std::exception& exception) noexcept {
   if (const auto* failure = dynamic_cast<const cuda_api::CudaFailure*>(&exception)) return failure->error();
   if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) return cudaErrorMemoryAllocation;
-  const auto* error = dynamic_cast<const Error*>(&exception);
-  return error != nullptr && error->code() == ResultCode::kInvalidArgument ? cudaErrorInvalidValue
-                                                                           : cudaErrorUnknown;
+  const Error error = asError(exception);
+  remember(error.code(), error.what());
+  if (dynamic_cast<const InputError*>(&exception) != nullptr) sayOnce(error);
+  return error.code() == ResultCode::kInvalidArgument ? cudaErrorInvalidValue : cudaErrorUnknown;
 }
 
 void requireResult(const void* result) {
@@ -43,7 +54,9 @@ cudaError_t waitForDevice(int device) {
 }
 
 cudaError_t outcomeOf(const std::optional<Error>& error) {
-  return error ? cudaErrorLaunchFailure : cudaSuccess;
+  if (!error) return cudaSuccess;
+  remember(error->code(), error->what());
+  return cudaErrorLaunchFailure;
 }
 
 }  // namespace xylem::api

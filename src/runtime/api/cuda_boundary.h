@@ -24,6 +24,7 @@ inline cudaError_t rememberCuda(cudaError_t error) noexcept {
   if (error != cudaSuccess) keepCudaError(error);
   return error;
 }
+// The text of an Error is for ncclGetLastError.
 cudaError_t asCudaError(const std::exception& exception) noexcept;
 
 template <typename Work>
@@ -49,7 +50,7 @@ int deviceCount();
 
 // Waits for the work of all streams of a device.
 cudaError_t waitForDevice(int device);
-// The result of a call that found this error in a stream. The program gets each error once.
+// The result of a call that found this error in a stream, whose text is for ncclGetLastError. The program gets each error once.
 cudaError_t outcomeOf(const std::optional<Error>& error);
 inline cudaError_t takeOutcome(device::Stream& stream) {
   return stream.failed() ? outcomeOf(stream.takeError()) : cudaSuccess;

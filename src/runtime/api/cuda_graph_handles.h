@@ -16,7 +16,7 @@ struct CUgraph_st {
   ~CUgraph_st() { magic = 0; }
 
   static constexpr std::uint64_t kMagic = 0x78796c656d677261ull;  // "xylemgra"
-  std::uint64_t magic = kMagic;
+  volatile std::uint64_t magic = kMagic;  // else the store before it is freed may be left out
   std::shared_ptr<xylem::cuda_api::Graph> graph;
 };
 
@@ -26,7 +26,7 @@ struct CUgraphExec_st {
   ~CUgraphExec_st() { magic = 0; }
 
   static constexpr std::uint64_t kMagic = 0x78796c656d677865ull;  // "xylemgxe"
-  std::uint64_t magic = kMagic;
+  volatile std::uint64_t magic = kMagic;  // else the store before it is freed may be left out
   std::shared_ptr<xylem::cuda_api::GraphExec> exec;
   const unsigned long long flags;
 };

@@ -15,7 +15,7 @@ struct CUuserObject_st {
   ~CUuserObject_st() { magic = 0; }
 
   static constexpr std::uint64_t kMagic = 0x78796c656d6f626aull;  // "xylemobj"
-  std::uint64_t magic = kMagic;
+  volatile std::uint64_t magic = kMagic;  // else the store before it is freed may be left out
   void* pointer = nullptr;
   cudaHostFn_t destroy = nullptr;
   std::atomic<unsigned> references{0};

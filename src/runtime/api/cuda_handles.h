@@ -20,7 +20,7 @@ struct CUstream_st {
   ~CUstream_st() { magic = 0; }
 
   static constexpr std::uint64_t kMagic = 0x78796c656d737472ull;  // "xylemstr"
-  std::uint64_t magic = kMagic;
+  volatile std::uint64_t magic = kMagic;  // else the store before it is freed may be left out
   xylem::cuda_api::CudaStream stream;
 };
 
@@ -30,7 +30,7 @@ struct CUevent_st {
   ~CUevent_st() { magic = 0; }
 
   static constexpr std::uint64_t kMagic = 0x78796c656d65766eull;  // "xylemevn"
-  std::uint64_t magic = kMagic;
+  volatile std::uint64_t magic = kMagic;  // else the store before it is freed may be left out
   xylem::cuda_api::Event event;
 };
 

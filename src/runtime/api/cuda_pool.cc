@@ -21,7 +21,7 @@ struct CUmemPoolHandle_st {
   ~CUmemPoolHandle_st() { magic = 0; }
 
   static constexpr std::uint64_t kMagic = 0x78796c656d706f6cull;  // "xylempol"
-  std::uint64_t magic = kMagic;
+  volatile std::uint64_t magic = kMagic;  // else the store before it is freed may be left out
   std::shared_ptr<cuda_api::MemoryPool> pool;
   const bool imported;  // another process's pool, from which this one does not allocate
   // The program's own settings by attribute, which make no difference: three that allow reuse, and a threshold.

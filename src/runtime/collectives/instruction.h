@@ -20,7 +20,6 @@ enum class Buffer : std::uint8_t {
   kOutput,   // its receive buffer
   kScratch,  // the executor's memory for partial results
 };
-constexpr std::size_t kBuffers = 4;
 
 struct Place {
   Buffer buffer = Buffer::kNone;

@@ -57,10 +57,15 @@ bool isReadable(int fd, const Deadline& deadline) {
   return false;
 }
 
+// A process says its rank as soon as it is connected.
+constexpr std::chrono::seconds kCallerTime{1};
+
 // Sends the text to one process that connects. False if it is not one of the job that still needs the text.
-bool serve(int listener, const std::string& text, std::vector<bool>& served, const Deadline& deadline) {
+bool serve(int listener, const std::string& text, std::vector<bool>& served) {
   const FileDescriptor caller(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-  if (!caller || !isSameUser(caller.get()) || !isReadable(caller.get(), deadline)) return false;
+  // One that says nothing must not keep the others waiting.
+  const Deadline said = Deadline::after(kCallerTime);
+  if (!caller || !isSameUser(caller.get()) || !isReadable(caller.get(), said)) return false;
   std::uint32_t rank = 0;
   if (recv(caller.get(), &rank, sizeof rank, 0) != sizeof rank || rank >= served.size() || served[rank])
     return false;
@@ -80,11 +85,12 @@ void serveAll(const LocalRendezvous& rendezvous, const std::string& text, const 
         "run at once",
         rendezvous.job, errnoText(errno));
   std::vector<bool> served(static_cast<std::size_t>(rendezvous.size));
+  served[0] = true;  // this process
   for (int left = rendezvous.size - 1; left > 0;) {
     if (!isReadable(listener.get(), deadline))
       throw Error(ResultCode::kSystemError, "timed out waiting for {} of {} processes of {}", left,
                   rendezvous.size, rendezvous.job);
-    left -= serve(listener.get(), text, served, deadline) ? 1 : 0;
+    left -= serve(listener.get(), text, served) ? 1 : 0;
   }
 }
 

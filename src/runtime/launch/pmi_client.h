@@ -17,9 +17,6 @@ namespace xylem::launch {
 
 class PmiClient {
  public:
-  // The longest value that every server takes, in bytes.
-  static constexpr std::size_t kMaxValueBytes = 1023;
-
   // Starts the session over `socket`, which stays the caller's. `timeout` limits each answer of the server; a
   // barrier has no limit, as it waits for the other processes. All members throw Error.
   PmiClient(int socket, std::chrono::seconds timeout);

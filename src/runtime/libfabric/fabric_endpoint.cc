@@ -113,7 +113,9 @@ FabricEndpoint::~FabricEndpoint() {
 }
 
 fi_addr_t FabricEndpoint::peer(std::span<const std::byte> address) {
+  // The provider takes no length: one that is too short for it ends in zeros.
   std::vector<std::byte> key(address.begin(), address.end());
+  key.resize(std::max(address.size(), address_.size()) + 1);
   if (const auto known = peers_.find(key); known != peers_.end()) return known->second;
   if (!endpoint_) throw transport::LinkBroken(false, "the fabric's endpoint is closed");
   fi_addr_t peer = FI_ADDR_UNSPEC;

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/per_process.h"
 #include "runtime/plugins/plugin_library.h"
 
 namespace xylem::plugins {
@@ -111,9 +112,9 @@ struct PendingAccept {
 class AcceptThread {
  public:
   static AcceptThread& instance() {
-    // Never destroyed: a plugin may never return from accept.
-    static AcceptThread& thread = *std::make_unique<AcceptThread>().release();
-    return thread;
+    // Never destroyed: a plugin may never return from accept. A child of fork has no such thread.
+    static constinit PerProcess<AcceptThread> threads;
+    return threads.get();
   }
 
   void add(std::shared_ptr<PendingAccept> accept) {

@@ -99,10 +99,13 @@ TEST(Config, RefusesWhatIsOutOfRange) {
 
 TEST(Config, FieldsOfLaterVersionsCountFromThese) {
   ncclConfig_t early = with(&ncclConfig_t::nChannelsPerNetPeer, 65);
+  expectRefused(early, "config.nChannelsPerNetPeer is 65");  // of a program compiled with our header
+  early.version = NCCL_VERSION(2, 27, 7);
   EXPECT_EQ(readConfig(&early, "call").channelsPerNetPeer, -1);
   early.version = NCCL_VERSION(2, 28, 3);
   expectRefused(early, "config.nChannelsPerNetPeer is 65; expected 1 to 64");
   ncclConfig_t config = with(&ncclConfig_t::graphUsageMode, 3);
+  config.version = NCCL_VERSION(2, 28, 9);
   EXPECT_NO_THROW(readConfig(&config, "call"))
       << "of a program that was compiled before there was such a field";
   config.version = NCCL_VERSION(2, 29, 2);

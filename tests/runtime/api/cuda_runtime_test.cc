@@ -4,15 +4,20 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
+
+#include "nccl.h"
 
 namespace {
 
 using ::testing::Each;
 using ::testing::Not;
+using ::testing::StartsWith;
 using ::testing::StrEq;
 
 TEST(CudaRuntime, CountsAndChoosesDevices) {
@@ -29,6 +34,22 @@ TEST(CudaRuntime, CountsAndChoosesDevices) {
   EXPECT_EQ(cudaGetDevice(nullptr), cudaErrorInvalidValue);
   cudaSetDevice(0);
   unsetenv("XYLEM_HOST_DEVICES");
+}
+
+// A number of CUDA's cannot name the variable.
+TEST(CudaRuntime, AVariableThatCannotBeUsedIsNamed) {
+  setenv("XYLEM_TIMEOUT", "abc", 1);
+  testing::internal::CaptureStderr();
+  int count = 0;
+  EXPECT_EQ(cudaGetDeviceCount(&count), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaSetDevice(0), cudaErrorInvalidValue);
+  const std::string said = testing::internal::GetCapturedStderr();
+  const char* const text = "environment: XYLEM_TIMEOUT: found `abc`; expected an integer";
+  EXPECT_THAT(said, StartsWith(std::string("xylem: ") + text));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_THAT(ncclGetLastError(nullptr), StartsWith(text));
+  unsetenv("XYLEM_TIMEOUT");
+  cudaGetLastError();
 }
 
 TEST(CudaRuntime, MemoryIsAlignedAndGivenBack) {

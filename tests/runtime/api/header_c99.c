@@ -22,7 +22,7 @@ int headerConfigIsUntouched(void);
 int headerConfigIsUntouched(void) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
-  return config.size == sizeof config && config.magic == 0xcafebeef && config.version == NCCL_VERSION_CODE &&
+  return config.size == sizeof config && config.magic == 0xcafebeef && config.version == NCCL_VERSION(2, 30, 5) &&
          config.blocking == NCCL_CONFIG_UNDEF_INT && config.netName == NCCL_CONFIG_UNDEF_PTR &&
          config.trafficClass == NCCL_CONFIG_UNDEF_INT && info.size == sizeof info &&
          info.magic == 0x74685283 && info.estimatedTime == NCCL_UNDEF_FLOAT;

@@ -1,6 +1,8 @@
 // Wrong calls: each is refused with NCCL's code and a sentence that names the call and the mistake.
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
@@ -9,6 +11,7 @@
 
 #include "runtime/api/alone.h"
 #include "runtime/comm/rank_threads.h"
+#include "support/sanitizers.h"
 
 namespace {
 
@@ -214,6 +217,22 @@ TEST_F(Alone, AfterAborting) {
   expectRefused({{"ncclAllReduce", "was destroyed", [&] { return allReduce(data_, out_, 8); }},
                  {"ncclCommAbort", "was destroyed", [&] { return ncclCommAbort(comm_); }}});
   comm_ = nullptr;
+}
+
+TEST_F(Alone, AChildOfForkNeedsItsOwn) {
+  if (xylem::testing::kThreadSanitizer)
+    GTEST_SKIP() << "the thread sanitizer cannot follow a fork of a process with threads";
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool refused =
+        allReduce(data_, out_, 8) == ncclInvalidUsage &&
+        std::strstr(ncclGetLastError(nullptr), "a child needs a communicator of its own") != nullptr;
+    _exit(refused && ncclCommDestroy(comm_) == ncclInvalidUsage ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(allReduce(data_, out_, 8), ncclSuccess);
 }
 
 TEST(Misuse, BlocksOfOtherRanksAreNotInPlace) {

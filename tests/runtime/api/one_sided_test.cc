@@ -144,6 +144,7 @@ TEST_F(OneSidedCalls, WhatTheyRefuse) {
   // Past the end of the peer's window: found when the put is done, as windows may differ in size.
   together([&](int rank) { return put(rank, (rank + 1) % kRanks, 0, 2, rank == 0 ? 2 * kInts - 1 : kInts); });
   EXPECT_NE(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("do not fit into the window of rank 1"));
   wait();
 }
 

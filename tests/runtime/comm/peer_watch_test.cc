@@ -116,5 +116,11 @@ TEST(PeerWatch, TellsHowAPeerWent) {
   EXPECT_FALSE(watch.gone(2, how));
 }
 
+TEST(PeerWatch, OthersHearWhoFailed) {
+  EXPECT_EQ(toldToPeers(3, Error(ResultCode::kInvalidUsage, "this rank expects 8 bytes")),
+            "rank 3 failed: this rank expects 8 bytes");
+  EXPECT_EQ(toldToPeers(3, Error(ResultCode::kRemoteError, "rank 7 is gone")), "rank 7 is gone");
+}
+
 }  // namespace
 }  // namespace xylem::comm

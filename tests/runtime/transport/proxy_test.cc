@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 
 #include "core/deadline.h"
 #include "support/patience.h"
@@ -51,7 +53,19 @@ class FakePump : public DrivenPump {
 
 void pauseFor(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
-TEST(Proxy, WithoutQueuesThereIsNoThread) { const Proxy proxy; }
+std::ptrdiff_t threads() {
+  namespace fs = std::filesystem;
+  return std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator());
+}
+
+TEST(Proxy, WithoutQueuesThereIsNoThread) {
+  const std::ptrdiff_t before = threads();
+  Proxy proxy;
+  EXPECT_EQ(threads(), before);
+  FakePump pump;
+  proxy.add(pump);
+  EXPECT_EQ(threads(), before + 1);
+}
 
 TEST(Proxy, WakesForADescriptor) {
   Proxy proxy;

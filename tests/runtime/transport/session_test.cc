@@ -137,7 +137,7 @@ TEST_P(Sessions, AChannelThatIsCancelledFailsAtThePeer) {
   } catch (const Error& error) {
     text = error.what();
   }
-  EXPECT_EQ(text, "rank 0 closed its connection while connecting");
+  EXPECT_EQ(text, "rank 0 is gone (it gave up the connection): it left before it was connected");
   EXPECT_EQ(session(1)->news().state, PeerState::kThere);
 }
 

@@ -100,7 +100,11 @@ void LaunchQueue::fail(const Error& error) noexcept {
       log.warn("last calls of {}", dumpRecords(recorder_.ring(), kCallsAtTimeout));
   }
   // Tell the peers even after an earlier failure: connections may have been made since.
-  stallPolicy_.watch.abort(stallPolicy_.rank, error.what());
+  try {
+    stallPolicy_.watch.abort(stallPolicy_.rank, toldToPeers(stallPolicy_.rank, error));
+  } catch (const std::bad_alloc&) {
+    stallPolicy_.watch.abort(stallPolicy_.rank, error.what());
+  }
 }
 
 void LaunchQueue::cancel(const Error& error) noexcept {

@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "core/text_file.h"
@@ -52,7 +53,9 @@ struct DeviceUse {
   std::uint32_t known = 0;  // to a driver (RankDevices::gpu)
   std::int32_t device = 0;
   NetworkName network{};
+  std::int32_t unused = 0;  // so that no bytes of a message are left as they were
 };
+static_assert(std::has_unique_object_representations_v<DeviceUse>);
 
 // `devices`: of the ranks of one host. Ranks whose driver says that they share a GPU were asked before whether they may.
 void checkDevices(std::span<const DeviceUse> devices, std::span<const int> ranks) {

@@ -57,11 +57,8 @@ void JoinSteps::end(InitPart part, const char* what) noexcept {
 void JoinSteps::tellPeers(const Error& error) {
   if (told_) return;
   told_ = true;
-  // An error that came from another rank already names it.
-  const bool ours = error.code() != ResultCode::kRemoteError;
   const bool misfit = error.code() == ResultCode::kInvalidUsage;
-  const std::string reason =
-      ours ? fmt::format("rank {} failed: {}", bootstrap_.rank(), error.what()) : std::string(error.what());
+  const std::string reason = toldToPeers(bootstrap_.rank(), error);
   // Ranks that are through with joining no longer listen to the bootstrap: they hear it over their
   // connections.
   watch_.abort(bootstrap_.rank(), reason);

@@ -101,7 +101,11 @@ class Kept {
       last = std::move(thread_);
     }
     if (last.joinable()) last.join();
-    if (!running_) run();  // those for which there was no thread
+    {
+      const std::lock_guard lock(mutex_);
+      if (std::exchange(running_, true)) return;
+    }
+    run();  // those for which there was no thread
   }
 
   std::mutex mutex_;  // guards all that follows; not held while a network ends

@@ -8,6 +8,11 @@ using transport::Connection;
 using transport::PeerSession;
 using transport::PeerState;
 
+std::string toldToPeers(int rank, const Error& error) {
+  if (error.code() == ResultCode::kRemoteError) return error.what();
+  return fmt::format("rank {} failed: {}", rank, error.what());
+}
+
 void PeerWatch::add(Connection& connection) {
   const std::lock_guard lock(mutex_);
   connections_.push_back(&connection);
@@ -41,9 +46,10 @@ bool PeerWatch::gone(int peer, std::string& how) {
     const transport::PeerNews news = each->news();
     switch (news.state) {
       case PeerState::kLost:
-        how = news.how.empty() ? "its process ended or cannot be reached" : news.how;
+        how = howGone(news);
         return true;
       case PeerState::kClosed:
+        how = howGone(news);
         closed = true;
         break;
       case PeerState::kThere:
@@ -52,7 +58,6 @@ bool PeerWatch::gone(int peer, std::string& how) {
         break;
     }
   }
-  if (closed && !open) how = "it destroyed its communicator";
   return closed && !open;
 }
 

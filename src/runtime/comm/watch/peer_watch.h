@@ -17,9 +17,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
 #include "runtime/transport/transport.h"
 
 namespace xylem::comm {
+
+// The text that other ranks hear of an error of `rank`. An error that came from another rank, or is about one, already names it.
+std::string toldToPeers(int rank, const Error& error);
 
 class PeerWatch {
  public:

@@ -76,6 +76,7 @@ void empty(RecordRing& ring) {
   ring.waitsFor.store(0, std::memory_order_relaxed);
   ring.waitKind.store(0, std::memory_order_relaxed);
   ring.reason[0].store(0, std::memory_order_relaxed);
+  ring.copies[0].store(0, std::memory_order_relaxed);
 }
 
 std::mutex& ringsMutex() {

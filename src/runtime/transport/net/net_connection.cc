@@ -235,12 +235,10 @@ bool NetConnection::join() {
   // Read the peer's messages meanwhile: it may abort or leave.
   const PeerNews news = listen();
   if (news.state == PeerState::kThere || news.state == PeerState::kClosed) return false;
-  const std::string& why = news.text.empty() ? news.how : news.text;
-  throw Error(ResultCode::kRemoteError, "rank {} {} while connecting{}{}", peer(),
-              news.state == PeerState::kAborted ? "gave up"
-              : news.how.empty()                ? "closed its connection"
-                                                : "cannot be reached",
-              why.empty() ? "" : ": ", why);
+  if (news.state == PeerState::kAborted)
+    throw Error(ResultCode::kRemoteError, "rank {} gave up while connecting: {}", peer(), news.text);
+  throw Error(ResultCode::kRemoteError, "rank {} is gone ({}): it left before it was connected", peer(),
+              howGone(news));
 }
 
 void NetConnection::makeEnds() {

@@ -340,7 +340,8 @@ PeerNews PeerSession::newsOf(std::uint32_t channel) {
   const auto found = channels_.find(channel);
   const bool known = found != channels_.end();
   if (known && found->second.farewell) return {.state = PeerState::kClosed};
-  if (known && found->second.cancelled) news.state = PeerState::kLost;
+  if (known && found->second.cancelled)
+    news = {.state = PeerState::kLost, .how = "it gave up the connection"};
   const bool goesOn = known && (found->second.outlives || !found->second.inbox.empty());
   if (left_ && !goesOn && news.state == PeerState::kThere) news.state = PeerState::kClosed;
   return news;
@@ -367,6 +368,11 @@ void PeerSession::closeChannel(PeerMessage last) noexcept {
   }
 }
 
+std::string howGone(const PeerNews& news) {
+  if (news.state == PeerState::kClosed) return "it destroyed its communicator";
+  return news.how.empty() ? "its process ended or cannot be reached" : news.how;
+}
+
 SessionChannel::~SessionChannel() {
   if (!closed_) session_->closeChannel({.kind = PeerMessage::kCancel, .channel = number_});
 }
@@ -386,7 +392,8 @@ void SessionChannel::throwEnded() {
   const PeerNews news = this->news();
   if (news.state == PeerState::kAborted)
     throw Error(ResultCode::kRemoteError, "rank {} gave up while connecting: {}", peer(), news.text);
-  throw Error(ResultCode::kRemoteError, "rank {} closed its connection while connecting", peer());
+  throw Error(ResultCode::kRemoteError, "rank {} is gone ({}): it left before it was connected", peer(),
+              howGone(news));
 }
 
 void SessionChannel::close(std::vector<std::byte> body) noexcept {

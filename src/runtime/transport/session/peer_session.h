@@ -72,6 +72,9 @@ struct PeerNews {
   std::string how;      // kLost: details, if any are known
 };
 
+// The fate of a peer that is not there and has not said why.
+std::string howGone(const PeerNews& news);
+
 // A higher rank that has waited this long for the lower one to connect connects itself.
 constexpr std::chrono::milliseconds kConnectDelay{500};
 
