@@ -20,10 +20,16 @@ install(DIRECTORY include/host DESTINATION ${XYLEM_INSTALL_NCCLDIR} COMPONENT de
 install(TARGETS nccl-net-xylem LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(TARGETS xylem COMPONENT runtime)
 install(DIRECTORY topologies DESTINATION ${CMAKE_INSTALL_DATADIR}/xylem COMPONENT runtime
-        FILES_MATCHING PATTERN "*.xml")
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc FILES_MATCHING
+        FILES_MATCHING PATTERN "*.xml" PATTERN "README.md")
+# As in the checkout, so that the pages' links to each other, to examples and to machines hold.
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc FILES_MATCHING
         PATTERN "*.md" PATTERN "*.svg" PATTERN reference EXCLUDE)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+install(CODE "
+  set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}\")
+  file(RELATIVE_PATH machines /${CMAKE_INSTALL_DOCDIR} /${CMAKE_INSTALL_DATADIR}/xylem/topologies)
+  file(CREATE_LINK \"\${machines}\" \"\${folder}/topologies\" SYMBOLIC)" COMPONENT doc)
 # Made by `cmake --build DIR --target reference`.
 install(DIRECTORY ${PROJECT_BINARY_DIR}/reference/html DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc OPTIONAL)
 

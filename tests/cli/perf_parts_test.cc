@@ -57,8 +57,18 @@ TEST(PerfMemoryNeed, RefusesWhatDoesNotFit) {
     FAIL() << "31.5 MB for each of 1000 ranks do not fit into 24 GB";
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(),
-                testing::AllOf(testing::HasSubstr("1000 ranks, which need about 31.5 GB"),
+                testing::AllOf(testing::HasSubstr("1000 ranks, needing about 31.5 GB"),
                                testing::HasSubstr("24.0 GB are available; expected at most 9")));
+  }
+  PerfOptions large;
+  large.processes = 1;
+  large.maxBytes = std::size_t{1} << 40;
+  try {
+    requireMemory(large, gigabytes);
+    FAIL() << "two buffers of 1 TiB do not fit into 24 GB";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("found 1 rank, needing about 2199.0 GB"),
+                                             ::testing::EndsWith("expected smaller sizes (-e)")));
   }
   EXPECT_NO_THROW(requireMemory(options, std::nullopt));
   options.processes = 256;

@@ -77,7 +77,7 @@ inside /usr/bin/xylem --version
 inside /usr/bin/xylem plan /usr/share/xylem/topologies/dgxh100.xml --nodes 2 | grep -q "16 ranks on 2 hosts"
 inside /usr/bin/xylem perf all_reduce -p 2 -b 1K -e 1K -n 2 -w 1 | grep -q "Out of bounds values : 0 OK"
 for file in man/man1/xylem.1 man/man1/xylem-plan.1 bash-completion/completions/xylem zsh/vendor-completions/_xylem \
-  fish/vendor_completions.d/xylem.fish doc/xylem/launchers.md doc/xylem/examples/launched_all_reduce.cc; do
+  fish/vendor_completions.d/xylem.fish doc/xylem/README.md doc/xylem/docs/launchers.md doc/xylem/examples/launched_all_reduce.cc; do
   [ -s "$root/usr/share/$file" ] || fail "not in the packages: $file"
 done
 

@@ -48,14 +48,18 @@ void requireMemory(const PerfOptions& options, std::optional<std::uint64_t> avai
   if (!available || need <= static_cast<double>(*available)) return;
   int fitting = options.ranks();
   while (fitting > 1 && bytesOf(fitting, options) > static_cast<double>(*available)) --fitting;
+  // Fewer ranks help only if one of them fits.
+  const bool oneFits = bytesOf(fitting, options) <= static_cast<double>(*available);
   throw InputError(
       {"command line"},
-      fmt::format("{} ranks, which need about {:.1f} GB of memory on this machine: each {:.1f} MB for the "
+      fmt::format("{}, needing about {:.1f} GB of memory on this machine: each {:.1f} MB for the "
                   "plan of a host of so many ranks, and two buffers of {}; {:.1f} GB are available",
-                  options.ranks(), need * 1e-9, planBytes(options.ranks()) * 1e-6, sizeText(options.maxBytes),
-                  static_cast<double>(*available) * 1e-9),
-      fmt::format("at most {} ranks (-p, -t, -g), smaller sizes (-e), or several hosts (xylem run --hosts)",
-                  fitting));
+                  counted(options.ranks(), "rank"), need * 1e-9, planBytes(options.ranks()) * 1e-6,
+                  sizeText(options.maxBytes), static_cast<double>(*available) * 1e-9),
+      oneFits
+          ? fmt::format("at most {} (-p, -t, -g), smaller sizes (-e), or several hosts (xylem run --hosts)",
+                        counted(fitting, "rank"))
+          : "smaller sizes (-e)");
 }
 
 }  // namespace xylem::cli

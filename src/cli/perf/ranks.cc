@@ -401,19 +401,18 @@ void PerfThread::run(PerfOutlet& outlet) {
   }
   outlet.joined(*this, hellos);
   const std::vector<PerfCase> cases = casesOf(options_);
-  for (std::size_t i = 0; i < cases.size(); ++i) {
+  for (const PerfCase& one : cases) {
     std::vector<PerfMessage> results;
     for (const auto& rank : ranks_) {
-      rank->use(cases[i]);
+      rank->use(one);
       results.push_back(PerfMessage::of(PerfMessage::kResult, rank->rank()));
-      results.back().caseIndex = static_cast<std::uint32_t>(i);
     }
-    measure(cases[i], false, &PerfMessage::outOfPlace, results);
+    measure(one, false, &PerfMessage::outOfPlace, results);
     if (isDefinedInPlace(options_.collective)) {
-      for (const auto& rank : ranks_) rank->use(cases[i]);
-      measure(cases[i], true, &PerfMessage::inPlace, results);
+      for (const auto& rank : ranks_) rank->use(one);
+      measure(one, true, &PerfMessage::inPlace, results);
     }
-    outlet.measured(*this, cases[i], results);
+    outlet.measured(*this, one, results);
   }
 }
 

@@ -39,7 +39,6 @@ struct PerfMessage {
   std::int32_t rank = 0;
   std::int32_t pid = 0;
   std::int32_t device = 0;
-  std::uint32_t caseIndex = 0;
   Timing outOfPlace;
   Timing inPlace;
   char text[512] = {};  // ends with 0, unless kind is kId
