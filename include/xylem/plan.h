@@ -49,11 +49,11 @@ struct JobHosts {
 
 // The channels of one pattern inside a host.
 struct PlannedGraph {
-  std::string pattern;                     // RING, BALANCED_TREE, TREE
-  double bandwidthIntra = 0;               // GB/s (1e9 bytes per second) per channel, inside the host
-  double bandwidthInter = 0;               // GB/s per channel, to the network devices
-  std::string typeIntra;                   // worst path inside the host: LOC, NVL, NVB, PIX, PXB, PHB, SYS
-  std::string typeInter;                   // worst path to the network devices
+  std::string pattern;        // RING, BALANCED_TREE, TREE
+  double bandwidthIntra = 0;  // GB/s (1e9 bytes per second) per channel, inside the host
+  double bandwidthInter = 0;  // GB/s per channel, to the network devices
+  std::string typeIntra;      // worst path inside the host: LOC, NVL, NVB, PIX, PXB, P2C, PXN, PHB, SYS
+  std::string typeInter;      // worst path to the network devices
   std::vector<std::vector<int>> channels;  // ranks of the first host, in the channel's order
 };
 

@@ -259,7 +259,7 @@ def _group(host: object) -> Tuple[str, List[int], int]:
     if not isinstance(host, Host):
         raise PlanError(f"machine: found {host!r:.60} in the list; expected xylem.Host values")
     try:
-        gpus = [operator.index(gpu) for gpu in host.gpus or ()]
+        gpus = [] if host.gpus is None else [operator.index(gpu) for gpu in host.gpus]
     except TypeError:
         raise PlanError(f"Host.gpus: found {host.gpus!r:.60}; expected device numbers, such as (0, 1)") from None
     return _file("Host.file", host.file), gpus, _whole("Host.count", host.count)

@@ -301,6 +301,18 @@ Option Command::add(const std::string& names, T& target, const std::string& help
   return Option(option);
 }
 
+// An empty text is no value, as from an unset variable of a script (--nccl "$VERSION"), whose author did not mean the default.
+template <typename T>
+Option Command::addText(const std::string& names, T& target, const std::string& help) {
+  const Option option = add(names, target, help);
+  option.option_->check(CLI::Validator(
+      [](const std::string& text) {
+        return text.empty() ? "found an empty text, expected a value" : std::string();
+      },
+      ""));
+  return option;
+}
+
 Option Command::option(const std::string& names, int& target, const std::string& help) {
   return add(names, target, help);
 }
@@ -310,18 +322,11 @@ Option Command::option(const std::string& names, std::size_t& target, const std:
 }
 
 Option Command::option(const std::string& names, std::string& target, const std::string& help) {
-  const Option option = add(names, target, help);
-  // As from an unset variable of a script (--nccl "$VERSION"), which the author did not mean to be the default.
-  option.option_->check(CLI::Validator(
-      [](const std::string& text) {
-        return text.empty() ? "found an empty text, expected a value" : std::string();
-      },
-      ""));
-  return option;
+  return addText(names, target, help);
 }
 
 Option Command::option(const std::string& names, std::vector<std::string>& target, const std::string& help) {
-  return add(names, target, help);
+  return addText(names, target, help);
 }
 
 Option Command::option(const std::string& names, std::vector<int>& target, const std::string& help) {

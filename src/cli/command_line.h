@@ -97,6 +97,8 @@ class Command {
   Command(CLI::App* app, CommandLine* line) : app_(app), line_(line) {}
   template <typename T>
   Option add(const std::string& names, T& target, const std::string& help);
+  template <typename T>
+  Option addText(const std::string& names, T& target, const std::string& help);
 
   CLI::App* app_;
   CommandLine* line_;

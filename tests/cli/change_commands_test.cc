@@ -163,8 +163,9 @@ TEST(VmTest, PairsTheDevicesOfADump) {
   EXPECT_THAT(runCommand({"vm", "dgxh100", "--pair", "auto"}).errors,
               HasSubstr("shows PCI switches that hold GPUs and NICs"));
   EXPECT_THAT(runCommand({"vm", "seed-a40x2", "--pair", "auto"}).errors, Not(HasSubstr("PCI switches")));
-  EXPECT_THAT(runCommand({"vm", flat, "--pair", "net0=gpu0,net0=gpu1"}).errors,
-              HasSubstr("--pair: found `net0` in two pairs"));
+  for (const std::string other : {"net0", "nic0"})
+    EXPECT_THAT(runCommand({"vm", flat, "--pair", "net0=gpu0," + other + "=gpu1"}).errors,
+                HasSubstr("--pair: found `" + other + "` in two pairs"));
   EXPECT_EQ(runCommand({"lint", out}).status, 0) << runCommand({"lint", out}).output;
   const auto planned =
       nlohmann::json::parse(runCommand({"why", out, "gdr", "gpu3", "net3", "--json"}).output);

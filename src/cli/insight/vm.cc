@@ -64,19 +64,23 @@ nlohmann::ordered_json toJson(const Guest& guest) {
   return json;
 }
 
-std::vector<whatif::Edit> pairingEdits(const std::vector<std::string>& pairs) {
+std::vector<whatif::Edit> pairingEdits(const std::vector<std::string>& pairs,
+                                       const topology::Document& dump) {
   if (pairs == std::vector<std::string>{"auto"}) return {whatif::parseEdit("pair nets with gpus")};
   std::vector<whatif::Edit> edits;
-  std::set<std::string> seen;
+  const whatif::Devices devices(dump);
+  std::set<topology::ElementId> paired;
   for (const std::string& pair : pairs) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == pair.size())
       throw InputError({"--pair", 0}, fmt::format("`{}`", pair), "auto, or NET=GPU,..., as mlx5_0=gpu1");
     const std::string net = pair.substr(0, equals), gpu = pair.substr(equals + 1);
     // A later pair would take the device out of the switch of an earlier one.
-    for (const std::string& device : {net, gpu})
-      if (!seen.insert(device).second)
-        throw InputError({"--pair", 0}, fmt::format("`{}` in two pairs", device), "each device in one pair");
+    for (const std::string& word : {net, gpu})
+      for (const topology::ElementId device :
+           devices.named(word, whatif::Devices::kGpu | whatif::Devices::kNet, "--pair"))
+        if (!paired.insert(device).second)
+          throw InputError({"--pair", 0}, fmt::format("`{}` in two pairs", word), "each device in one pair");
     edits.push_back(whatif::parseEdit(fmt::format("pair {} with {}", net, gpu)));
   }
   return edits;
@@ -86,7 +90,7 @@ std::vector<whatif::Edit> pairingEdits(const std::vector<std::string>& pairs) {
 Guest pairedGuest(const VmArguments& options, const Settings& settings) {
   topology::Document dump =
       topology::completeForJob(readMachine(options.file, settings), *rules::rulesOf(settings));
-  Guest guest{whatif::applyEdits({dump, settings}, pairingEdits(options.pairs)).document, 0, {}};
+  Guest guest{whatif::applyEdits({dump, settings}, pairingEdits(options.pairs, dump)).document, 0, {}};
   const whatif::Devices devices(guest.document);
   guest.devices = devices.gpus().size() + devices.nets().size();
   const bool isAuto = options.pairs.front() == "auto";

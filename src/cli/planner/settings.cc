@@ -130,14 +130,14 @@ struct Selectable {
 // A warning about a list that selects no device; empty if it is not set or selects any.
 std::string aboutEmptyList(const Settings& settings, Setting list, const char* kind,
                            const std::vector<Selectable>& devices) {
-  std::string names;
+  std::vector<std::string> names;
   for (const Selectable& device : devices) {
     if (device.selected) return "";
-    names += (names.empty() ? "" : ", ") + device.name;
+    names.push_back(device.name);
   }
   if (!settings.isSet(list)) return "";
-  return fmt::format("{}={} ({}) selects no {} of this machine, which has {}", spec(list).name,
-                     settings.text(list), settings.origin(list), kind, names.empty() ? "none" : names);
+  return topology::selectsNone(
+      fmt::format("{}={} ({})", spec(list).name, settings.text(list), settings.origin(list)), kind, names);
 }
 
 // Lists of network devices that select none of this machine's.

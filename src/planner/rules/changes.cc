@@ -270,8 +270,7 @@ constexpr Change kChanges[] = {
      [](RuleSet& r) {
        r.maxChildren = 640;
        r.maxGraphFileElements = 65536;
-     },
-     Concerns::kExecution},
+     }},
     {"29-collnet-write", k229, "CollNetDirect always writes; before, it read small data", "CollNet", "",
      nullptr, Concerns::kExecution},
     {"29-allgatherv", k229, "Broadcasts from several roots in a group run together, tuned as an AllGather",
@@ -393,7 +392,7 @@ constexpr Change kChanges[] = {
     {"30-tuner-chunk", k230, "tuners may choose the size of chunks", "tuners of interface 6", "", nullptr,
      Concerns::kExecution},
     {"30-work-descriptor", k230, "eight collectives fit a batch; before, ten", "many collectives in a group",
-     "", [](RuleSet& r) { r.operationsPerBatch = 8; }, Concerns::kExecution},
+     "", [](RuleSet& r) { r.operationsPerBatch = 8; }},
     {"30-symmetric", k230, "more symmetric kernels, with averages", "ncclCommWindowRegister",
      "NCCL_WIN_ENABLE=0", nullptr, Concerns::kExecution},
     {"30-log", k230,

@@ -7,9 +7,10 @@ namespace xylem::topology {
 namespace {
 
 bool isRdma(const Document& document, ElementId net) {
-  const std::string* name = document.attribute(net, "name");
-  const auto port = static_cast<int>(Attributes(document, net).integer("port", 0, 1 << 16, 0));
-  return name != nullptr && !isInterface(*name, port);
+  // Ports of RDMA devices count from 1, and interfaces have port 0.
+  constexpr int kUnknown = -1;
+  const auto port = Attributes(document, net).integer("port", kUnknown, 1 << 16, kUnknown);
+  return port == kUnknown ? !isInterface(document.text(net, "name"), 0) : port > 0;
 }
 
 }  // namespace

@@ -176,15 +176,26 @@ class Detection {
     return document;
   }
 
+  std::vector<NetDevice> rdmaPorts() const {
+    std::vector<NetDevice> chosen = rdmaDevices(options_.root, options_.rdma);
+    if (chosen.empty() && !options_.rdma.hca.empty()) {
+      RdmaOptions any = options_.rdma;
+      any.hca.clear();
+      std::vector<std::string> names;
+      for (const NetDevice& found : rdmaDevices(options_.root, any)) names.push_back(found.name);
+      if (!names.empty())
+        remarks_.push_back(selectsNone("NCCL_IB_HCA=" + options_.rdma.hca, "RDMA device", names));
+    }
+    return chosen;
+  }
+
   std::vector<NetDevice> interfaces() const {
     const std::vector<NetInterface> all = readInterfaces(options_.root);
     std::vector<NetDevice> chosen = socketDevices(chooseInterfaces(all, options_.interfaces));
     if (chosen.empty() && !all.empty()) {
-      std::string names;
-      for (const NetInterface& found : all) names += (names.empty() ? "" : ", ") + found.name;
-      remarks_.push_back(
-          fmt::format("NCCL_SOCKET_IFNAME={} selects no interface of this machine, which has {}",
-                      options_.interfaces, names));
+      std::vector<std::string> names;
+      for (const NetInterface& found : all) names.push_back(found.name);
+      remarks_.push_back(selectsNone("NCCL_SOCKET_IFNAME=" + options_.interfaces, "interface", names));
     }
     return chosen;
   }
@@ -203,8 +214,7 @@ class Detection {
   // Does what the ranks of a job on all GPUs do together: each describes its own GPU and all network cards
   // and trims its description to these; then all descriptions are fused.
   Document withGpus(const Document& start, const std::vector<GpuFacts>& gpus) const {
-    const std::vector<NetDevice> rdma =
-        options_.networks ? *options_.networks : rdmaDevices(options_.root, options_.rdma);
+    const std::vector<NetDevice> rdma = options_.networks ? *options_.networks : rdmaPorts();
     const std::vector<NetDevice> devices = rdma.empty() ? interfaces() : rdma;
     remarkSharedCards(rdma, remarks_);
     remarkGpus(gpus, *options_.rules, options_.root, remarks_);

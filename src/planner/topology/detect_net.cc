@@ -1,6 +1,7 @@
 #include "planner/topology/detect_net.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <sys/socket.h>
@@ -119,6 +120,12 @@ std::vector<NetInterface> chooseInterfaces(const std::vector<NetInterface>& inte
     return chosen;
   if (auto chosen = select(interfaces, container); !chosen.empty()) return chosen;
   return interfaces;
+}
+
+std::string selectsNone(const std::string& assignment, const char* kind,
+                        const std::vector<std::string>& names) {
+  return fmt::format("{} selects no {} of this machine, which has {}", assignment, kind,
+                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
 std::vector<NetDevice> socketDevices(const std::vector<NetInterface>& interfaces) {

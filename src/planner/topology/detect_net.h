@@ -57,6 +57,10 @@ std::vector<NetInterface> readInterfaces(const std::filesystem::path& root);
 std::vector<NetInterface> chooseInterfaces(const std::vector<NetInterface>& interfaces,
                                            std::string_view filter);
 
+// `NCCL_SOCKET_IFNAME=x selects no interface of this machine, which has lo, eth0`.
+std::string selectsNone(const std::string& assignment, const char* kind,
+                        const std::vector<std::string>& names);
+
 // The interfaces as network devices, in the same order.
 std::vector<NetDevice> socketDevices(const std::vector<NetInterface>& interfaces);
 

@@ -335,7 +335,8 @@ class NicMerger {
           std::find(planes.begin(), planes.end(), plane) == planes.end())
         planes.push_back(plane);
     if (planes.size() > kPlaneBits)
-      throw InputError({"NCCL_IB_HCA", 0}, fmt::format("{} planes", planes.size() - 1),
+      throw InputError({"planes of NICs (NCCL_IB_HCA, or `plane` in a topology file)", 0},
+                       std::to_string(planes.size() - 1),
                        fmt::format("at most {} where NICs merge", kPlaneBits - 1));
     return planes;
   }

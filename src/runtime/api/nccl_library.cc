@@ -41,7 +41,8 @@ const char* pncclGetErrorString(ncclResult_t result) {
 XYLEM_PROFILED(GetErrorString);
 
 const char* pncclGetLastError(ncclComm_t comm) {
-  if (comm != nullptr && comm->magic.load() == ncclComm::kMagic) {
+  const bool known = comm != nullptr && comm->magic.load() == ncclComm::kMagic;
+  if (known && comm->forksBefore == forks.load(std::memory_order_relaxed)) {
     if (const std::optional<Error> failure = comm->impl->failure()) {
       comm->failureText = failure->what();
       return comm->failureText.c_str();

@@ -103,11 +103,12 @@ TEST(NvlinkDomain, SeveralDomainsFallApartAlike) {
 
 TEST(NvlinkDomain, RanksSendByTheNicOfTheirOwnHostSince227) {
   const auto nicOf = [](const char* version, int rank) {
-    const Plan plan = domainPlan(fourHosts(), version, {}, 2);
+    const Plan plan = domainPlan(fourHosts(), version, {{"NCCL_CROSS_NIC", "0"}}, 2);
     const connect::NetChoice choice(plan.connections, plan.reach);
     const connect::NetEnd end = choice.p2pEnd(rank, plan.job().ranks() / 2, 0);
     return plan.hostOf(rank).system().name(end.net);
   };
+  EXPECT_EQ(nicOf("2.26.2", 1), "NET/0-0");
   EXPECT_EQ(nicOf("2.30.7", 0), "NET/0-0");
   EXPECT_EQ(nicOf("2.30.7", 1), "NET/1-0");
   EXPECT_EQ(nicOf("2.30.7", 7), "NET/3-0");

@@ -2,6 +2,7 @@
 
 #include "planner/plan/planner.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -15,6 +16,7 @@
 #include "planner/search/shared_graphs.h"
 #include "planner_support/any_machine.h"
 #include "planner_support/machine_text.h"
+#include "planner_support/rules.h"
 #include "xylem/plan.h"
 
 namespace xylem::plan {
@@ -217,6 +219,37 @@ TEST(JobPlan, AnswersForPrograms) {
   EXPECT_EQ(small.candidates[0].microseconds, small.microseconds);
   EXPECT_LE(small.candidates[0].microseconds, small.candidates[1].microseconds);
   EXPECT_THROW(plan.choice("AllScatter", 8), PlanError);
+}
+
+TEST(JobPlan, SaysWhatItAssumesAndWhatIsDoubtful) {
+  std::string text =
+      machine(cpu(0, gpu("0000:11:00.0", 0, 90, nvswitch(4)) + gpu("0000:12:00.0", 1, 90, nvswitch(4)) +
+                         gpu("0000:13:00.0", 2, 90, nvswitch(4)) + nic("0000:31:00.0", 0, 100000) +
+                         nic("0000:32:00.0", 1, 100000)));
+  const JobPlan plan =
+      JobPlan::ofXml(text, {.hosts = 2, .settings = {{"NCCL_IB_HCA", "mlx5_1"}}, .nccl = "2.24.3"});
+  EXPECT_THAT(plan.assumptions(),
+              ::testing::ElementsAre(::testing::HasSubstr("1 of 2 NICs, as NCCL_IB_HCA=mlx5_1"),
+                                     ::testing::StartsWith("NVLS, as drivers offer it")));
+  EXPECT_THAT(plan.warnings(),
+              ::testing::ElementsAre(::testing::HasSubstr("NCCL 2.24.3 is planned by the rules of")));
+  EXPECT_EQ(nlohmann::json::parse(plan.json())["assumed"].size(), 2u);
+  EXPECT_TRUE(nlohmann::json::parse(plan.json())["job"].contains("nvls"));
+  EXPECT_TRUE(JobPlan::ofXml(text, {.hosts = 2, .nvls = false}).assumptions().empty());
+}
+
+// By 2.25.1: the GPU of rank 0 counts, not the newest of the host.
+TEST(Planner, NvlsChannelsFollowTheFirstRanksGpu) {
+  const auto channels = [](int first, int others) {
+    std::string gpus;
+    for (int g = 0; g < 4; ++g)
+      gpus += gpu(fmt::format("0000:1{}:00.0", g + 1), g, g == 0 ? first : others, nvswitch(4));
+    PlanRequest request = identicalHosts(topology::parseTopology(machine(cpu(0, gpus)), "test.xml"));
+    request.offered.nvls = true;
+    return toJson(planJob(request, settings225()))["connections"]["nvlsChannels"];
+  };
+  EXPECT_EQ(channels(90, 100), 16);
+  EXPECT_EQ(channels(100, 90), 32);
 }
 
 TEST(JobPlan, PlansHostsThatDiffer) {

@@ -225,6 +225,47 @@ TEST(GraphFile, WithoutChannelsTheSearchStartsFromWhatItSays) {
   EXPECT_GE(started.nChannels, 1);
 }
 
+topology::System pairBy(const char* version) {
+  const auto rules = rules::rulesOf(rules::parseVersion(version).value());
+  return topology::buildSystem(
+      topology::completeForJob(topology::parseTopology(twoGpusOneNic(), "test.xml"), *rules), rules);
+}
+
+// The GPUs of a channel that is written with these ranks, the first one for the first GPU.
+std::vector<int> loadedWith(const char* version, int first, int second) {
+  const topology::System system = pairBy(version);
+  const GraphFile file = parseGraphFile(
+      fmt::format(
+          R"(<graphs version="1"><graph id="0" pattern="4" crossnic="0" nchannels="1" speedintra="12" speedinter="12")"
+          R"( typeintra="PIX" typeinter="PIX" samechannels="1"><channel><net dev="0"/><gpu dev="0" rank="{}"/>)"
+          R"(<gpu dev="0x1" rank="{}"/><net dev="0"/></channel></graph></graphs>)",
+          first, second),
+      "graphs.xml");
+  ChannelGraph ring;
+  ring.id = 0;
+  loadGraph(file, system, 2, ring);
+  return {ring.gpu(0, 0), ring.gpu(0, 1)};
+}
+
+TEST(GraphFile, RanksCountSince230IfTheyAreTheHosts) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(loadedWith("2.30.7", 1, 0), ElementsAre(1, 0));
+  EXPECT_THAT(loadedWith("2.29.7", 1, 0), ElementsAre(0, 1));
+  EXPECT_THAT(loadedWith("2.30.7", 0, 2), ElementsAre(0, 1)) << "as of a job that goes round the hosts";
+  EXPECT_THAT(loadedWith("2.30.7", 2, 3), ElementsAre(0, 1)) << "of the second host";
+}
+
+TEST(GraphFile, OlderVersionsReadShorterFiles) {
+  GraphFile file = parseGraphFile(kTwoRings, "long.xml");
+  file.elements = 4097;
+  ChannelGraph ring;
+  ring.id = 0;
+  EXPECT_NO_THROW(loadGraph(file, pairBy("2.29.7"), 2, ring));
+  EXPECT_THAT([&] { loadGraph(file, pairBy("2.28.9"), 2, ring); },
+              ::testing::ThrowsMessage<InputError>(
+                  HasSubstr("long.xml: found 4097 elements; expected at most 4096, as NCCL 2.28.9 reads")));
+}
+
 // Refusals: the messages name file, line, what was found and what was expected.
 
 constexpr const char* kHead =

@@ -66,6 +66,8 @@ TEST(MergeNics, LevelsReachFarther) {
   EXPECT_THAT(netsOf({.level = "PIX"}), ElementsAre("4 mlx5_0+mlx5_1+mlx5_2 50", "5 mlx5_3 25"));
   EXPECT_THAT(netsOf({.level = "PXB"}), ElementsAre("4 mlx5_0+mlx5_1+mlx5_2 50", "5 mlx5_3 25"));
   EXPECT_THAT(netsOf({.level = "PHB"}), ElementsAre("4 mlx5_0+mlx5_1+mlx5_2+mlx5_3 75"));
+  EXPECT_EQ(netsOf({.level = "P2C"}, "2.27"), netsOf({.level = "PXB"}, "2.27"));
+  EXPECT_THROW(netsOf({.level = "P2C"}, "2.26"), InputError);
 }
 
 TEST(MergeNics, OnlyVirtualDevicesGetNewNumbersSince227) {

@@ -31,14 +31,15 @@ std::vector<int> countsBy(const std::string& attributes, const char* version) {
 
 // NCCL's plugin for RDMA marks its devices, that for sockets does not.
 TEST(VersionElements, DumpsSayWhichNicsTakePartInOneSidedOperations) {
-  const auto written = [](const std::string& name, const char* version) {
-    std::string text = withNet("port=\"1\"");
+  const auto written = [](const std::string& name, const char* version, const std::string& port = "") {
+    std::string text = withNet(port);
     text.replace(text.find("mlx5_0"), 6, name);
     return writeTopology(
         asWrittenBy(*rules::rulesOf(rules::parseVersion(version).value()), parseTopology(text, "test.xml")));
   };
   EXPECT_THAT(written("mlx5_0", "2.30.7"), ::testing::HasSubstr("rma=\"1\""));
   EXPECT_THAT(written("eth0", "2.30.7"), ::testing::Not(::testing::HasSubstr("rma")));
+  EXPECT_THAT(written("hsn0", "2.30.7", "port=\"0\""), ::testing::Not(::testing::HasSubstr("rma")));
   EXPECT_THAT(written("mlx5_0", "2.29.7"), ::testing::Not(::testing::HasSubstr("rma")));
 }
 

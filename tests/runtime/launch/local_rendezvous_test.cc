@@ -3,11 +3,16 @@
 #include "runtime/launch/local_rendezvous.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -15,6 +20,8 @@
 #include "core/error.h"
 #include "core/file_descriptor.h"
 #include "runtime/launch/job_id.h"
+#include "runtime/sockets/secret.h"
+#include "support/patience.h"
 #include "xylem/launch.h"
 
 namespace xylem::launch {
@@ -69,6 +76,28 @@ std::string complaint(int rank) {
 TEST(LocalRendezvous, WhoIsMissingIsNamed) {
   EXPECT_THAT(complaint(0), AllOf(HasSubstr("timed out waiting for 1 of 2 processes"), HasSubstr("missing")));
   EXPECT_THAT(complaint(1), HasSubstr("does not hear from process 0"));
+}
+
+// A process of the same user, such as one that tries whether the socket is there.
+TEST(LocalRendezvous, OneThatSaysNothingDelaysTheOthersBySecondsOnly) {
+  const std::string job = jobName("silent");
+  std::thread first([&] {
+    EXPECT_EQ(shareLocally({job, 0, 2}, "the id", Deadline::after(std::chrono::seconds(30))), "the id");
+  });
+  const FileDescriptor silent(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::array<std::uint8_t, 16> digest;
+  sockets::hash(digest.data(), digest.size(), job.data(), job.size());
+  std::string name = fmt::format("xylem-launch-{}-", getuid());
+  for (const std::uint8_t byte : digest) name += fmt::format("{:02x}", byte);
+  std::copy(name.begin(), name.end(), address.sun_path + 1);
+  ASSERT_TRUE(xylem::testing::soon([&] {
+    return connect(silent.get(), reinterpret_cast<const sockaddr*>(&address),
+                   static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())) == 0;
+  })) << errnoText(errno);
+  EXPECT_EQ(shareLocally({job, 1, 2}, "", Deadline::after(std::chrono::seconds(30))), "the id");
+  first.join();
 }
 
 // A process with the variables of torchrun; writes its id into the pipe.

@@ -6,7 +6,8 @@
 
 #include <chrono>
 #include <filesystem>
-#include <iterator>
+#include <fstream>
+#include <string>
 
 #include "core/deadline.h"
 #include "support/patience.h"
@@ -53,18 +54,25 @@ class FakePump : public DrivenPump {
 
 void pauseFor(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
-std::ptrdiff_t threads() {
-  namespace fs = std::filesystem;
-  return std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator());
+// The proxies of this process.
+int proxyThreads() {
+  int found = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm") >> std::ws, name);
+    if (name == "xylem-proxy") ++found;
+  }
+  return found;
 }
 
 TEST(Proxy, WithoutQueuesThereIsNoThread) {
-  const std::ptrdiff_t before = threads();
-  Proxy proxy;
-  EXPECT_EQ(threads(), before);
+  ASSERT_TRUE(soon([] { return proxyThreads() == 0; })) << "of an earlier test";
   FakePump pump;
+  Proxy proxy;
+  EXPECT_EQ(proxyThreads(), 0);
   proxy.add(pump);
-  EXPECT_EQ(threads(), before + 1);
+  EXPECT_TRUE(soon([] { return proxyThreads() == 1; }));
+  proxy.remove(pump);
 }
 
 TEST(Proxy, WakesForADescriptor) {

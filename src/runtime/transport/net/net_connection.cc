@@ -294,7 +294,7 @@ PeerNews NetConnection::newsOfQueues() {
   }
   const auto checkLoss = [&](const NetPump* pump) {
     const Error* loss = pump != nullptr ? pump->loss() : nullptr;
-    if (loss != nullptr) last_ = {PeerState::kLost, -1, loss->what()};
+    if (loss != nullptr) last_ = {.state = PeerState::kLost, .how = loss->what()};
   };
   for (const NetSendQueue& queue : sends_) {
     checkLoss(queue.pump.get());

@@ -81,8 +81,10 @@ void PeerSession::choose(std::unique_ptr<MessageStream>& candidate) {
     hear(std::move(message));
   else
     lose({});
-  throw Error(ResultCode::kRemoteError, "rank {} {} while it was to connect{}{}", peer_,
-              aborted ? "gave up" : "closed its connections", aborted ? ": " : "", end_.text);
+  if (aborted)
+    throw Error(ResultCode::kRemoteError, "rank {} gave up while it was to connect: {}", peer_, end_.text);
+  throw Error(ResultCode::kRemoteError, "rank {} is gone ({}): it left before it was connected", peer_,
+              howGone(newsNow()));
 }
 
 void PeerSession::open(std::unique_ptr<MessageStream> stream) {
