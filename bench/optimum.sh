@@ -29,7 +29,7 @@ for file in files:
         jobs += [(name, hosts, [file, "--nodes", str(hosts)]) for hosts in (1, 2)]
 
 print("| machine | hosts | graph | NCCL | best | bound | more | ms |\n|---|---|---|---|---|---|---|---|")
-total = worse = at_bound = proven = nccl_at_bound = gained = skipped = 0
+total = worse = at_bound = proven = nccl_at_bound = gained = skipped = faster = 0
 slowest = 0.0
 for name, hosts, words in jobs:
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
@@ -40,6 +40,7 @@ for name, hosts, words in jobs:
     result = json.loads(run.stdout)
     seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before  # processor time of the whole command
     slowest = max(slowest, seconds)
+    faster += result["wins"]
     for kind in ("ring", "tree"):
         graph = result[kind]
         bound = graph["bound"]["bandwidth"]
@@ -57,6 +58,7 @@ for name, hosts, words in jobs:
         print(f"| {name} | {hosts} | {kind} | {graph['found']:.2f} | {graph['best']:.2f} | {bound:.2f} | "
               f"{f'{more:.0%}' if more > 0.001 else ''} | {seconds * 1000:.0f} |")
 print(f"\n{total} graphs: {worse} worse than NCCL's, {gained} better, {at_bound} at the bound (NCCL: {nccl_at_bound}), "
-      f"{proven} proven to be the best in whole, equally fast channels; slowest job {slowest:.1f} s; "
+      f"{proven} proven to be the best in whole, equally fast channels; something is faster in {faster} of "
+      f"{len(jobs) - skipped} jobs; slowest job {slowest:.1f} s; "
       f"{skipped} jobs left out")
 PYTHON

@@ -315,12 +315,18 @@ typedef struct ncclCommProperties_v22900 {
   int nvmlDev;           /* the same; there is no NVML */
   char deviceApiSupport; /* 0: kernels cannot communicate, as there are none */
   char multimemSupport;  /* 0 */
+  /* Since 2.29.4. How kernels reach other nodes: 0, not at all. */
+  int ginType;
+  int nLsaTeams;       /* groups of ranks that reach each other's memory: the hosts */
+  char hostRmaSupport; /* 1: ncclPutSignal, ncclSignal and ncclWaitSignal work */
+  int railedGinType;   /* 0 */
 } ncclCommProperties_t;
 
+/* The version is one that has all of these fields. */
 #define NCCL_COMM_PROPERTIES_INITIALIZER \
-  { sizeof(ncclCommProperties_t), 0xcafebeef, NCCL_VERSION_CODE, -1, -1, -1, -1, 0, 0 }
+  { sizeof(ncclCommProperties_t), 0xcafebeef, NCCL_VERSION(2, 30, 5), -1, -1, -1, -1, 0, 0, 0, 0, 0, 0 }
 
-/* ncclInvalidArgument: `properties` without its initializer. */
+/* ncclInvalidUsage: `properties` without its initializer. */
 ncclResult_t ncclCommQueryProperties(ncclComm_t comm, ncclCommProperties_t* properties);
 
 /* Device communicators, with which kernels of the program communicate themselves. There are none here, as deviceApiSupport says:

@@ -193,7 +193,9 @@ Json graphsJson(const HostPlan& host, const search::GraphOptions& offered,
   for (search::GraphKind kind : search::kAllGraphKinds) {
     const bool collnet =
         kind == search::GraphKind::kCollnetChain || kind == search::GraphKind::kCollnetDirect;
-    if ((collnet && !offered.collnet) || (kind == search::GraphKind::kNvls && !offered.nvls)) continue;
+    // NCCL_NVLS_ENABLE=1 takes NVLS for offered.
+    const bool unused = kind == search::GraphKind::kNvls && !offered.nvls && host.graphs[kind].nChannels == 0;
+    if ((collnet && !offered.collnet) || unused) continue;
     json[search::name(kind)] = graphJson(host.graphs[kind], host.system(), rankOf);
   }
   return json;

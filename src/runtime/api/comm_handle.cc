@@ -56,6 +56,12 @@ bool splitUnderWay(const ncclComm& handle) {
   return split && !split->over.load(std::memory_order_acquire);
 }
 
+std::optional<Error> failureOf(ncclComm& handle) {
+  if (std::optional<Error> failure = handle.impl->failure()) return failure;
+  const std::shared_ptr<OneSided> oneSided = oneSidedOf(handle);
+  return oneSided ? oneSided->failure() : std::nullopt;
+}
+
 void requireMeetable(const ncclComm& handle, const char* function) {
   if (handle.impl->state() != comm::CommState::kRevoked || splitUnderWay(handle))
     requireReady(handle, function);

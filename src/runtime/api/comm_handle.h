@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -141,6 +142,8 @@ class CommUse {
 };
 
 bool splitUnderWay(const ncclComm& handle);
+// The failure of the communicator's operations, or else of its one-sided ones; nothing if none failed.
+std::optional<Error> failureOf(ncclComm& handle);
 
 // Throws if no call can be made on the communicator: while it is set up or split, after it was finalized, or
 // if it is broken; then it throws the error that broke it.

@@ -1,5 +1,7 @@
 // The part of nccl.h that asks and ends communicators.
 
+#include <cstddef>
+
 #include "runtime/api/boundary.h"
 #include "runtime/api/comm_handle.h"
 #include "runtime/api/group_members.h"
@@ -26,7 +28,7 @@ ncclResult_t ask(ncclComm_t comm, int* answer, const char* function, const char*
   });
 }
 
-ncclResult_t asyncErrorOf(const ncclComm& handle) {
+ncclResult_t asyncErrorOf(ncclComm& handle) {
   switch (handle.impl->state()) {
     case comm::CommState::kNew:
       // Its work is in a group that is still open, or was dropped.
@@ -42,7 +44,7 @@ ncclResult_t asyncErrorOf(const ncclComm& handle) {
   }
   if (splitUnderWay(handle)) return ncclInProgress;
   // Operations may fail without a change of the state.
-  const std::optional<Error> failure = handle.impl->failure();
+  const std::optional<Error> failure = failureOf(handle);
   return failure ? static_cast<ncclResult_t>(failure->code()) : ncclSuccess;
 }
 
@@ -93,8 +95,11 @@ ncclResult_t pncclCommRevoke(ncclComm_t comm, int revokeFlags) {
     if (revokeFlags != NCCL_REVOKE_DEFAULT)
       throw Error(ResultCode::kInvalidArgument, "{}: revokeFlags is {}; expected NCCL_REVOKE_DEFAULT ({})",
                   kName, revokeFlags, NCCL_REVOKE_DEFAULT);
-    if (use->impl->state() == comm::CommState::kRevoked)
+    const comm::CommState state = use->impl->state();
+    if (state == comm::CommState::kRevoked)
       throw Error(ResultCode::kInvalidArgument, "{}: comm was revoked before", kName);
+    if (state == comm::CommState::kFinalized || use->finalizeCalled)
+      throw Error(ResultCode::kInvalidArgument, "{}: comm was finalized; it can only be destroyed", kName);
     requireReady(*use, kName);
     if (const auto oneSided = oneSidedOf(*use)) oneSided->end();
     use->impl->revoke();
@@ -258,8 +263,8 @@ ncclResult_t pncclCommQueryProperties(ncclComm_t comm, ncclCommProperties_t* pro
   return guard([&] {
     const CommUse use(comm, kName);
     requireNotNull(properties, kName, "properties");
-    if (properties->size != kUntouched.size || properties->magic != kUntouched.magic)
-      throw Error(ResultCode::kInvalidArgument,
+    if (properties->size < offsetof(ncclCommProperties_t, ginType) || properties->magic != kUntouched.magic)
+      throw Error(ResultCode::kInvalidUsage,
                   "{}: properties does not start as it should; initialize it with "
                   "NCCL_COMM_PROPERTIES_INITIALIZER",
                   kName);
@@ -269,6 +274,11 @@ ncclResult_t pncclCommQueryProperties(ncclComm_t comm, ncclCommProperties_t* pro
     properties->nRanks = use->impl->ranks();
     properties->cudaDev = properties->nvmlDev = use->impl->device();
     properties->deviceApiSupport = properties->multimemSupport = 0;
+    // A program that was compiled before has no more fields.
+    if (properties->version <= NCCL_VERSION(2, 29, 3) || properties->size < kUntouched.size) return;
+    properties->ginType = properties->railedGinType = 0;
+    properties->nLsaTeams = use->impl->hosts();
+    properties->hostRmaSupport = whyNotOneSided(*use) == nullptr ? 1 : 0;
   });
 }
 XYLEM_PROFILED(CommQueryProperties);

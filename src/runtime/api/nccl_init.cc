@@ -8,6 +8,7 @@
 #include "runtime/api/comm_handle.h"
 #include "runtime/api/config.h"
 #include "runtime/api/group_members.h"
+#include "runtime/api/one_sided.h"
 #include "runtime/device/host_device.h"
 #include "runtime/gpu/driver.h"
 
@@ -241,10 +242,13 @@ ncclResult_t pncclCommShrink(ncclComm_t comm, int* excludeRanksList, int exclude
     GroupMembers& group = GroupMembers::ofThread();
     group.check(childConfig.blocking, GroupCall::kLife, kName);
     auto handle = newHandle({{}, 0, 1, parent->impl->device()}, childConfig);
-    auto work = splitting(
-        *parent, [&from = *parent->impl, &to = *handle->impl, shrinkFlags, members = std::move(members)] {
-          if (shrinkFlags == NCCL_SHRINK_ABORT) from.revoke();
-          to.joinPart(from, members);
+    auto work =
+        splitting(*parent, [&from = *parent, &to = *handle->impl, shrinkFlags, members = std::move(members)] {
+          if (shrinkFlags == NCCL_SHRINK_ABORT) {
+            if (const auto oneSided = oneSidedOf(from)) oneSided->end();
+            from.impl->revoke();
+          }
+          to.joinPart(*from.impl, members);
         });
     const ncclResult_t result = setUp(std::move(handle), newcomm, std::move(work));
     group.add(parent);

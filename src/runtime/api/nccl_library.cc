@@ -43,7 +43,7 @@ XYLEM_PROFILED(GetErrorString);
 const char* pncclGetLastError(ncclComm_t comm) {
   const bool known = comm != nullptr && comm->magic.load() == ncclComm::kMagic;
   if (known && comm->forksBefore == forks.load(std::memory_order_relaxed)) {
-    if (const std::optional<Error> failure = comm->impl->failure()) {
+    if (const std::optional<Error> failure = failureOf(*comm)) {
       comm->failureText = failure->what();
       return comm->failureText.c_str();
     }

@@ -69,15 +69,7 @@ Window windowOf(ncclWindow_t handle, const char* function) {
 
 // Throws if the communicator is without one-sided operations.
 void requireOneSided(const ncclComm& handle, const char* function) {
-  const comm::Communicator& communicator = *handle.impl;
-  const char* why = nullptr;
-  if (communicator.gpu() != nullptr)
-    why = "GPUs have none here";
-  else if (!communicator.config().oneSided)
-    why = "config.numRmaCtx is 0";
-  else if (!communicator.isOnOneHost())
-    why = "its ranks are on several hosts";
-  if (why != nullptr)
+  if (const char* const why = whyNotOneSided(handle))
     throw Error(ResultCode::kInvalidArgument,
                 "{}: this communicator has no one-sided operations, as {}; use ncclSend and ncclRecv",
                 function, why);

@@ -207,6 +207,17 @@ std::optional<Error> OneSided::whyGone(int rank) const {
   return std::nullopt;
 }
 
+void OneSided::keepFailure(const Error& error) noexcept {
+  if (ended_.load(std::memory_order_seq_cst)) return;
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_.emplace(error);
+}
+
+std::optional<Error> OneSided::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
 // An operation in a stream. It keeps the control memory, and counts as outstanding until it is finished.
 class OneSided::Operation : public device::Task {
  public:
@@ -214,7 +225,10 @@ class OneSided::Operation : public device::Task {
     all_->outstanding_.fetch_add(1, std::memory_order_relaxed);
   }
   virtual ~Operation() { all_->outstanding_.fetch_sub(1, std::memory_order_release); }
-  void finish(const Error*) noexcept final { const std::unique_ptr<Operation> self(this); }
+  void finish(const Error* error) noexcept final {
+    const std::unique_ptr<Operation> self(this);
+    if (error != nullptr) all_->keepFailure(*error);
+  }
 
  protected:
   const std::shared_ptr<OneSided> all_;
@@ -312,6 +326,13 @@ void OneSided::end() noexcept {
 std::shared_ptr<OneSided> oneSidedOf(ncclComm& handle) {
   const std::lock_guard lock(handle.oneSidedMutex);
   return handle.oneSided;
+}
+
+const char* whyNotOneSided(const ncclComm& handle) {
+  const comm::Communicator& communicator = *handle.impl;
+  if (communicator.gpu() != nullptr) return "GPUs have none here";
+  if (!communicator.config().oneSided) return "config.numRmaCtx is 0";
+  return communicator.hosts() > 1 ? "its ranks are on several hosts" : nullptr;
 }
 
 }  // namespace xylem::api

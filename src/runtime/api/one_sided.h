@@ -66,6 +66,8 @@ class OneSided : public std::enable_shared_from_this<OneSided> {
 
   // Waits until all that was enqueued is done.
   void drain();
+  // The first failure of an operation; nothing if none failed, or only because of end().
+  std::optional<Error> failure() const;
   // Operations that are enqueued fail, here and on the ranks that wait for this one. Returns when no step is under way.
   void end() noexcept;
 
@@ -82,6 +84,7 @@ class OneSided : public std::enable_shared_from_this<OneSided> {
   // yet. Throws Error.
   std::shared_ptr<std::byte> find(const Put& put);
   void signal(int peer, Kind kind);
+  void keepFailure(const Error& error) noexcept;
   // Takes the signals if all are there, or only says whether they are.
   bool take(const Wait& wait, Kind kind, bool onlyLook = false);
   // Says why the rank will never signal again; nothing if it may.
@@ -93,7 +96,8 @@ class OneSided : public std::enable_shared_from_this<OneSided> {
   std::atomic<int> outstanding_{0};
   std::atomic<int> busy_{0};  // steps under way
   std::atomic<bool> ended_{false};
-  std::mutex mutex_;                                      // of all that follows
+  mutable std::mutex mutex_;  // of all that follows
+  std::optional<Error> failure_;
   std::array<std::vector<std::uint64_t>, kKinds> taken_;  // signals that waits have consumed, by source
   std::map<std::pair<int, std::uint64_t>, std::shared_ptr<std::byte>>
       mapped_;  // windows of other processes' ranks
@@ -101,5 +105,7 @@ class OneSided : public std::enable_shared_from_this<OneSided> {
 
 // Null before the first one-sided call.
 std::shared_ptr<OneSided> oneSidedOf(ncclComm& handle);
+// The reason why a communicator is without one-sided operations; null if it has them.
+const char* whyNotOneSided(const ncclComm& handle);
 
 }  // namespace xylem::api

@@ -163,7 +163,7 @@ std::vector<std::vector<std::byte>> Communicator::exchange(std::span<const std::
   return joined_->bootstrap().allGatherBytes(mine, limit, what);
 }
 
-bool Communicator::isOnOneHost() const { return joined_->hosts() == 1; }
+int Communicator::hosts() const { return joined_->hosts(); }
 
 void Communicator::joinSplit(Communicator& parent, int color, int key) {
   const Pending pending(pending_);

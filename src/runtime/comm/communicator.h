@@ -122,7 +122,8 @@ class Communicator {
   // The same, and returns the bytes of each rank, at most `limit`.
   std::vector<std::vector<std::byte>> exchange(std::span<const std::byte> mine, std::size_t limit,
                                                const char* what);
-  bool isOnOneHost() const;
+  // On how many hosts its ranks are.
+  int hosts() const;
   // Waits for all operations of this rank. Nothing can be launched afterwards.
   void finalize();
   // Ends all operations, also of a broken communicator, and tells the peers. Returns when no operation

@@ -94,7 +94,9 @@ Profiler::Profiler(std::shared_ptr<const PluginLibrary> library, VersionedSymbol
             functions.name == nullptr ? "without a name" : functions.name, table_.version);
 }
 
-Profiler::~Profiler() { table().finalize(context_); }
+Profiler::~Profiler() {
+  if (context_ != nullptr) table().finalize(context_);
+}
 
 bool Profiler::listens() const { return (kindsNow() & (kOurs | kBelowCalls)) != 0; }
 bool Profiler::followsCalls() const { return (kindsNow() & kBelowCalls) != 0; }

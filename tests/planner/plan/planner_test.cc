@@ -238,6 +238,18 @@ TEST(JobPlan, SaysWhatItAssumesAndWhatIsDoubtful) {
   EXPECT_TRUE(JobPlan::ofXml(text, {.hosts = 2, .nvls = false}).assumptions().empty());
 }
 
+TEST(Planner, NvlsThatAVariableTakesForOfferedIsInTheJson) {
+  const std::string text =
+      machine(cpu(0, gpu("0000:11:00.0", 0, 90, nvswitch(4)) + gpu("0000:12:00.0", 1, 90, nvswitch(4)) +
+                         gpu("0000:13:00.0", 2, 90, nvswitch(4))));
+  const auto graphs = [&](const std::map<std::string, std::string>& settings) {
+    const Settings all = Settings::fromPairs(settings);
+    return toJson(planJob(identicalHosts(topology::parseTopology(text, "test.xml")), all))["host"]["graphs"];
+  };
+  EXPECT_TRUE(graphs({{"NCCL_NVLS_ENABLE", "1"}}).contains("nvls"));
+  EXPECT_FALSE(graphs({}).contains("nvls"));
+}
+
 // By 2.25.1: the GPU of rank 0 counts, not the newest of the host.
 TEST(Planner, NvlsChannelsFollowTheFirstRanksGpu) {
   const auto channels = [](int first, int others) {

@@ -142,6 +142,16 @@ TEST_F(LaterCalls, AShrunkCommunicatorHasTheOtherRanks) {
   EXPECT_EQ(properties.rank, 1);
   EXPECT_EQ(properties.nRanks, 2);
   EXPECT_EQ(properties.cudaDev, 2);
+  EXPECT_EQ(properties.nLsaTeams, 1);
+  EXPECT_EQ(properties.hostRmaSupport, 1);
+  // A program compiled with the header of 2.29.3 has fewer fields.
+  ncclCommProperties_t older = NCCL_COMM_PROPERTIES_INITIALIZER;
+  older.version = NCCL_VERSION(2, 29, 3);
+  older.size = 40;
+  older.nLsaTeams = 77;
+  ASSERT_EQ(ncclCommQueryProperties(rest[2], &older), ncclSuccess);
+  EXPECT_EQ(older.nRanks, 2);
+  EXPECT_EQ(older.nLsaTeams, 77);
   std::vector<int> value = {1, 2, 4}, sum(kRanks);
   ASSERT_EQ(ncclGroupStart(), ncclSuccess);
   for (const int rank : {0, 2})
@@ -204,7 +214,7 @@ TEST_F(LaterCalls, ShrinkingSaysWhatIsWrong) {
   EXPECT_EQ(shrink(twice, 1, 5), ncclInvalidArgument);
   EXPECT_EQ(made, nullptr);
   ncclCommProperties_t properties{};
-  EXPECT_EQ(ncclCommQueryProperties(comms_[0], &properties), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommQueryProperties(comms_[0], &properties), ncclInvalidUsage);
 }
 
 }  // namespace

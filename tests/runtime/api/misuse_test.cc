@@ -196,6 +196,7 @@ TEST_F(Alone, AfterTheEnd) {
   expectRefused({
       {"ncclCommFinalize", "finalized before", [&] { return ncclCommFinalize(comm_); }},
       {"ncclAllReduce", "finalized", reduce, ncclInvalidUsage},
+      {"ncclCommRevoke", "finalized", [&] { return ncclCommRevoke(comm_, NCCL_REVOKE_DEFAULT); }},
       {"ncclCommSplit", "finalized", [&] { return ncclCommSplit(comm_, 0, 0, &child, nullptr); },
        ncclInvalidUsage},
   });

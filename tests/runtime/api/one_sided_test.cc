@@ -145,6 +145,12 @@ TEST_F(OneSidedCalls, WhatTheyRefuse) {
   together([&](int rank) { return put(rank, (rank + 1) % kRanks, 0, 2, rank == 0 ? 2 * kInts - 1 : kInts); });
   EXPECT_NE(cudaStreamSynchronize(stream), cudaSuccess);
   EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("do not fit into the window of rank 1"));
+  ncclResult_t found = ncclSuccess;
+  EXPECT_EQ(ncclCommGetAsyncError(comm, &found), ncclSuccess);
+  EXPECT_EQ(found, ncclInvalidArgument);
+  EXPECT_THAT(ncclGetLastError(comm), HasSubstr("do not fit into the window of rank 1"));
+  EXPECT_EQ(ncclCommGetAsyncError(comms_[1], &found), ncclSuccess);
+  EXPECT_EQ(found, ncclSuccess);
   wait();
 }
 
@@ -159,6 +165,9 @@ TEST(OneSided, ACommunicatorMayBeWithout) {
   ASSERT_EQ(ncclCommInitRankConfig(&comm, 1, id, 0, &config), ncclSuccess) << ncclGetLastError(nullptr);
   EXPECT_EQ(ncclSignal(0, 0, 0, 0, comm, nullptr), ncclInvalidArgument);
   EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("no one-sided operations, as config.numRmaCtx is 0"));
+  ncclCommProperties_t properties = NCCL_COMM_PROPERTIES_INITIALIZER;
+  EXPECT_EQ(ncclCommQueryProperties(comm, &properties), ncclSuccess);
+  EXPECT_EQ(properties.hostRmaSupport, 0);
   EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
   unsetenv("NCCL_SOCKET_IFNAME");
 }

@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/per_process.h"
+#include "core/spelling.h"
 #include "planner/rules/changes.h"
 #include "planner/rules/version.h"
 #include "planner/topology/detect_files.h"
@@ -42,7 +43,9 @@ std::uint32_t quotaOf(double cores) {
 }
 
 Direct directOf(const Settings& settings) {
-  if (settings.integer(Setting::kDirect) != 1 || !settings.text(Setting::kTunerPlugin).empty())
+  // A tuner decides on algorithms, which the direct exchange is none of.
+  const std::string& tuner = settings.text(Setting::kTunerPlugin);
+  if (settings.integer(Setting::kDirect) != 1 || !(tuner.empty() || isSameWord(tuner, "none")))
     return Direct::kNothing;
   if (settings.text(Setting::kAlgo).empty() && settings.text(Setting::kProto).empty()) return Direct::kAll;
   if (settings.integer(Setting::kNvlsEnable) == 0) return Direct::kNothing;
