@@ -295,8 +295,8 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm);
 ncclResult_t ncclCommAbort(ncclComm_t comm);
 
 /* Stores ncclSuccess; ncclInProgress while a call on a communicator that does not block is under way; or the
- * failure that broke the communicator (ncclRemoteError if a rank died). A broken communicator can only be
- * destroyed, aborted, or shrunk with NCCL_SHRINK_ABORT. */
+ * failure that broke the communicator (ncclRemoteError if a rank died), or that ended a one-sided operation. A broken
+ * communicator can only be destroyed, aborted, or shrunk with NCCL_SHRINK_ABORT. */
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError);
 
 /* The number of ranks, the device of this rank, and its number; also for a broken communicator. */

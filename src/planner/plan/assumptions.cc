@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "planner/paths/path_table.h"
 #include "planner/rules/changes.h"
@@ -91,7 +92,10 @@ void remarkOverrides(const topology::Document& document, const std::shared_ptr<c
 void addOffers(PlanRequest& request, const Offers& offers, const Settings& settings, Remarks& remarks) {
   request.offered = {offers.nvls.value_or(false), offers.collnet};
   if (offers.nvls || variableDecidesNvls(settings)) return;
-  const auto multicasts = [](const HostRequest& host) { return mayMulticast(*host.topology); };
+  std::set<const topology::Document*> asked;  // hosts of one file share a document
+  const auto multicasts = [&](const HostRequest& host) {
+    return asked.insert(host.topology.get()).second && mayMulticast(*host.topology);
+  };
   if (std::none_of(request.hosts.begin(), request.hosts.end(), multicasts)) return;
   request.offered.nvls = true;
   remarks.assumptions.emplace_back(kMulticast);
