@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,10 +14,10 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <new>
 #include <optional>
 #include <thread>
 
+#include "core/address_space.h"
 #include "core/error.h"
 #include "runtime/collectives/direct_exchange.h"
 #include "runtime/collectives/transfer.h"
@@ -165,7 +166,7 @@ class TwoSides {
 // How one side reaches the other's memory.
 enum class Reach { kNothing, kThroughKernel, kMapped };
 
-// Both sides are in one process. The kernel copies out of the own process at the same cost as out of another one.
+// Both sides are in one process. The kernel copies out of the own process at nearly the same cost as out of another one.
 class OtherSide final : public transport::PeerMemory {
  public:
   OtherSide(Reach reach, const CopyChoices& choices) : reach_(reach), choices_(choices) {}
@@ -201,60 +202,95 @@ bool kernelReads() {
 }
 
 // The buffers of both sides. Each side touches its own, so that they lie near it.
+//
+// The kernel locks a part of the page table, which is for 2 MiB of addresses, for each page that it reads through. Two processes have two
+// page tables. The buffers of these two threads lie in parts of their own, so that one side does not wait for the other: with a part in
+// common, reads took up to three times as long.
 class SideBuffers {
  public:
   SideBuffers(TwoSides& sides, std::size_t bytes) : bytes_(bytes) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      input_[side].reserve(bytes, 2 * side);
+      output_[side].reserve(bytes, 2 * side + 1);
+    }
     sides.time([&](int side) {
-      for (auto* buffer : {&input_[side], &output_[side]}) {
-        buffer->reset(new (std::align_val_t{kPage}) std::byte[bytes]);
-        std::memset(buffer->get(), 0, bytes);  // sums of zeros are zeros
-      }
+      for (std::byte* buffer : {input(side), output(side)})
+        std::memset(buffer, 0, bytes);  // sums of zeros are zeros
     });
   }
   std::size_t bytes() const { return bytes_; }
-  std::byte* input(int side) const { return input_[side].get(); }
-  std::byte* output(int side) const { return output_[side].get(); }
+  std::byte* input(int side) const { return input_[side].data(); }
+  std::byte* output(int side) const { return output_[side].data(); }
 
  private:
-  static constexpr std::size_t kPage = 4096;
-  struct Free {
-    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{kPage}); }
+  class Buffer {
+   public:
+    Buffer() = default;
+    ~Buffer() {
+      if (data_ != nullptr) munmap(data_, bytes_);
+    }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+    void reserve(std::size_t bytes, std::size_t colour) {
+      data_ = reserveAddresses(bytes, colour);  // a multiple of 2 MiB
+      bytes_ = bytes;
+      if (data_ == nullptr || mprotect(data_, bytes, PROT_READ | PROT_WRITE) != 0)
+        throw Error(ResultCode::kSystemError, "no memory to measure copies with: {}", errnoText(errno));
+    }
+    std::byte* data() const { return data_; }
+
+   private:
+    std::byte* data_ = nullptr;
+    std::size_t bytes_ = 0;
   };
   const std::size_t bytes_;
-  std::unique_ptr<std::byte[], Free> input_[2], output_[2];
+  Buffer input_[2], output_[2];
 };
 
-// Side 0 sends messages to side 1, through a queue like those between ranks.
+// Each side sends a message to the other and receives one, through queues like those between ranks. A rank alone with one direction waits
+// meanwhile, or copies a part of what is read: how long it takes says less about a rank that has both to do.
 class Messages {
  public:
   Messages(Reach reach, const CopyChoices& choices)
-      : memory_(reach, choices),
-        slots_(choices.widensSlots() ? transport::Slots::kWide : transport::Slots::kNarrow),
-        queueMemory_(SharedMemory::create("xylem calibration", transport::queueBytes(steps(), slots_))),
-        queue_(transport::queueIn(queueMemory_.data(), steps(), slots_)),
-        sender_(1, queue_, &memory_),
-        receiver_(0, queue_, &memory_) {}
+      : memory_(reach, choices), from0_(choices, memory_, 0), from1_(choices, memory_, 1) {}
 
   void run(const TwoSides& sides, const SideBuffers& buffers, std::size_t bytes, int side) {
-    Transfer transfer;
-    transfer.start({.to = side == 0 ? &sender_ : nullptr,
-                    .from = side == 0 ? nullptr : &receiver_,
-                    .input = buffers.input(0),
-                    .output = buffers.output(1),
-                    .bytes = bytes,
-                    .protocol = Protocol::kSimple});
-    sides.goOn([&] { return transfer.step() == device::Progress::kDone; });
+    Direction& out = side == 0 ? from0_ : from1_;
+    Direction& in = side == 0 ? from1_ : from0_;
+    std::array<Transfer, 2> transfers;
+    transfers[0].start(
+        {.to = &out.sender, .input = buffers.input(side), .bytes = bytes, .protocol = Protocol::kSimple});
+    transfers[1].start({.from = &in.receiver,
+                        .output = buffers.output(side),
+                        .bytes = bytes,
+                        .protocol = Protocol::kSimple});
+    std::array<bool, 2> done{};
+    sides.goOn([&] {
+      for (std::size_t i = 0; i < transfers.size(); ++i)
+        if (!done[i]) done[i] = transfers[i].step() == device::Progress::kDone;
+      return done[0] && done[1];
+    });
   }
 
  private:
-  static transport::StepBytes steps() { return transport::stepBytesFor(std::size_t{4} << 20); }
+  struct Direction {
+    Direction(const CopyChoices& choices, OtherSide& memory, int from)
+        : slots(choices.widensSlots() ? transport::Slots::kWide : transport::Slots::kNarrow),
+          queueMemory(SharedMemory::create("xylem calibration", transport::queueBytes(steps(), slots))),
+          queue(transport::queueIn(queueMemory.data(), steps(), slots)),
+          sender(1 - from, queue, &memory),
+          receiver(from, queue, &memory) {}
+    static transport::StepBytes steps() { return transport::stepBytesFor(std::size_t{4} << 20); }
+
+    const transport::Slots slots;
+    const SharedMemory queueMemory;
+    const transport::QueueMemory queue;
+    transport::SendEnd sender;
+    transport::RecvEnd receiver;
+  };
 
   OtherSide memory_;
-  const transport::Slots slots_;
-  const SharedMemory queueMemory_;
-  const transport::QueueMemory queue_;
-  transport::SendEnd sender_;
-  transport::RecvEnd receiver_;
+  Direction from0_, from1_;
 };
 
 // Both sides make AllReduces or AllGathers of floats.
@@ -361,7 +397,7 @@ class Calibrator {
     for (int i = 0; i < 2; ++i)
       sides_.time([&](int side) { staged.run(sides_, buffers, buffers.bytes(), side); });
     const auto timed =
-        keep(found, time("send/receive", {"staged", "read"},
+        keep(found, time("send and receive", {"staged", "read"},
                          {[&](std::size_t bytes, int side) { staged.run(sides_, buffers, bytes, side); },
                           [&](std::size_t bytes, int side) { read.run(sides_, buffers, bytes, side); }},
                          effort_.large ? std::span<const std::uint64_t>(kAllMessages) : kJoiningMessages));
@@ -520,7 +556,7 @@ class Calibrator {
     never.streamMessage = kAlways;
     Messages plain(Reach::kMapped, never), streamed(Reach::kMapped, always);
     const auto timed =
-        keep(found, time("mapped send/receive", {"plain", "streamed"},
+        keep(found, time("mapped send and receive", {"plain", "streamed"},
                          {[&](std::size_t bytes, int side) { plain.run(sides_, buffers, bytes, side); },
                           [&](std::size_t bytes, int side) { streamed.run(sides_, buffers, bytes, side); }},
                          kStreamedMessages));
@@ -560,7 +596,8 @@ std::string sizeOf(std::uint64_t bytes) {
   return bytes % kKiB == 0 && bytes > 0 ? fmt::format("{} KiB", bytes / kKiB) : fmt::format("{} B", bytes);
 }
 
-// A way that gains this much at the largest size that was measured is taken to be faster for larger ones, too.
+// A way that gains this much at the largest size that was measured is taken to be faster for all larger ones, too; one that gains less, for
+// sizes up to twice as large.
 constexpr double kFarAhead = 1.4;
 
 std::uint64_t between(std::uint64_t a, std::uint64_t b) {
@@ -580,7 +617,7 @@ FasterRange whereSecondIsFaster(std::span<const TimedWays> timed) {
     if (logs <= most) continue;
     most = logs;
     best.from = first == 0 ? timed[0].bytes : between(timed[first - 1].bytes, timed[first].bytes);
-    best.upTo = end == timed.size() ? (gain(end - 1) > kFarAhead ? 4 : 2) * timed[end - 1].bytes
+    best.upTo = end == timed.size() ? (gain(end - 1) > kFarAhead ? kAlways : 2 * timed[end - 1].bytes)
                                     : between(timed[end - 1].bytes, timed[end].bytes);
   }
   return best;

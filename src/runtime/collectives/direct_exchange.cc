@@ -74,7 +74,7 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
     for (work.root = 0; work.root < (isRooted(work.function) ? meeting_.ranks() : 1); ++work.root)
       for (std::size_t i = 0; i < transport::WaysBySize::kSizes; ++i)
         told_[kindOf(work) * transport::WaysBySize::kSizes + i].reads =
-            choices_.readsBlock(transport::WaysBySize::kLeast << i, reduces(work.function));
+            choices_.readsBlock(transport::WaysBySize::kLeast << i, work.function == Function::kAllReduce);
   }
 }
 
@@ -102,7 +102,7 @@ transport::WaysBySize& DirectExchange::timedWays() {
   if (ways == nullptr)
     ways = std::make_unique<transport::WaysBySize>(
         [this, isFar](std::uint64_t bytes) {
-          return choices_.beginsReadBlock(bytes, reduces(work_.function), isFar);
+          return choices_.beginsReadBlock(bytes, work_.function == Function::kAllReduce, isFar);
         },
         isRooted(work_.function) ? transport::Flow::kOneWay : transport::Flow::kBothWays);
   return *ways;
@@ -164,7 +164,8 @@ DirectExchange::Way DirectExchange::chooseWay() {
   counts_ = adapts_ && meeting_.rank() == teller_;
   if (alwaysStaged_) return Way::kStaged;
   mayRead_ = suitsRead_ &&
-             (adapts_ ? told().reads : choices_.readsBlock(blockBytes(work_), reduces(work_.function)));
+             (adapts_ ? told().reads
+                      : choices_.readsBlock(blockBytes(work_), work_.function == Function::kAllReduce));
   times_ = counts_ && mayHaveTwoWays() && timedWays().times(blockBytes(work_));
   if (times_) begun_ = now_();
   if (!unmappable_ || (mayRead_ && reads)) return Way::kMapped;

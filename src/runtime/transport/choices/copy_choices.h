@@ -25,8 +25,8 @@ struct CopyChoices {
   // Messages of readFrom to readUpTo - 1 bytes are read by the receiver out of the sender's process, through the kernel. Others,
   // and all if both are equal, are copied through shared memory. Bytes; the sender's choice counts.
   std::uint64_t readFrom = 0, readUpTo = 0;
-  // Blocks of blockReadFrom to blockReadUpTo - 1 bytes of an exchange that only copies (AllGather, Broadcast, all-to-all) are read
-  // likewise, if not all buffers can be mapped; and for those that reduce, from reduceReadFrom on.
+  // Blocks of blockReadFrom to blockReadUpTo - 1 bytes of an exchange are read likewise, if not all buffers can be mapped. In an AllReduce it
+  // is those from reduceReadFrom on: it stages half of a block and then half of the results, and has two system calls if it reads.
   std::uint64_t blockReadFrom = 0, blockReadUpTo = 0;
   std::uint64_t reduceReadFrom = 0, reduceReadUpTo = 0;
   // The most that a rank stages at once in an exchange of all ranks, in bytes.
@@ -68,16 +68,16 @@ struct CopyChoices {
     return !isFar ? Handover::kNearCache : streamFar != 0 ? Handover::kMemory : Handover::kFarCache;
   }
   bool reads(std::uint64_t message) const { return message >= readFrom && message < readUpTo; }
-  bool readsBlock(std::uint64_t block, bool reduces) const {
-    return reduces ? block >= reduceReadFrom && block < reduceReadUpTo
-                   : block >= blockReadFrom && block < blockReadUpTo;
+  bool readsBlock(std::uint64_t block, bool ofAllReduce) const {
+    return ofAllReduce ? block >= reduceReadFrom && block < reduceReadUpTo
+                       : block >= blockReadFrom && block < blockReadUpTo;
   }
   // Whether ranks whose cores are far, or near, begin by reading a message or a block, if they find out by themselves.
   bool beginsRead(std::uint64_t message, bool isFar) const {
     return reads(message) && holdsBetween(isFar, message);
   }
-  bool beginsReadBlock(std::uint64_t block, bool reduces, bool isFar) const {
-    return readsBlock(block, reduces) && holdsBetween(isFar, block);
+  bool beginsReadBlock(std::uint64_t block, bool ofAllReduce, bool isFar) const {
+    return readsBlock(block, ofAllReduce) && holdsBetween(isFar, block);
   }
   // `cycle` was measured with two ranks. More of them read what all others stage, so together they go through as much.
   void shareCycle(std::size_t ranks) { cycle = std::max<std::uint64_t>(kLeastCycle, 2 * cycle / ranks); }
