@@ -87,6 +87,7 @@ class Run {
         {"rounds", options_.rounds},
         {"pipelined", options_.pipelined},
         {"in_place", options_.inPlace},
+        {"rewrites", options_.rewrites},
         {"limits", nlohmann::ordered_json::array()},
         {"contenders", nlohmann::ordered_json::array()},
         {"remarks", nlohmann::ordered_json::array()},
@@ -106,6 +107,7 @@ class Run {
     place.folder = scratch_.path();
     if (coresOf(shape) <= cores_.size()) place.cores = cores_;
     place.pipelined = options_.pipelined;
+    place.rewrites = options_.rewrites;
     place.pair = pair_ ? &*pair_ : nullptr;
     place.hosts = hosts;
     return place;

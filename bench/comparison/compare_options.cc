@@ -37,7 +37,8 @@ buffers of malloc) are ours; openmpi, openmpi-ucx and mpich the peers. All of th
 while others are measured. Every iteration of ours is the call and cudaStreamSynchronize, as a call of MPI returns when
 its result is there; --pipelined waits once per measurement. Peers are told
 not to offer their cores to other programs where each rank has a core of its own. Results are out of place, but on the
-root of Broadcast, unless --in-place asks; the limits always are. A measurement is from the moment that the first rank leaves a barrier to the last rank's end, by the
+root of Broadcast, unless --in-place asks; the limits always are. Inputs are not written between operations, so that other
+ranks may find them in their caches, unless --rewrite asks. A measurement is from the moment that the first rank leaves a barrier to the last rank's end, by the
 number of iterations: operations in which a rank need not wait, as the root of Broadcast, overlap, for all alike. Behind
 it (|) is the median of iterations that each follow a barrier, on the rank for which that is longest: nothing overlaps.
 
@@ -135,7 +136,11 @@ CompareOptions parseOptions(int argc, char** argv) {
       ->type_name("NAME");
   app.add_flag("--in-place", options.inPlace,
                "AllReduce, AllGather and, on the root, Reduce have their input in the output");
-  app.add_flag("--pipelined", options.pipelined, "ours waits once per measurement, not per operation");
+  app.add_flag(
+      "--rewrite", options.rewrites,
+      "every rank writes its input before each operation, as programs do; back to back that counts, too");
+  app.add_flag("--pipelined", options.pipelined, "ours waits once per measurement, not per operation")
+      ->excludes("--rewrite");
   app.add_flag("--quick", options.quick, "few sizes, 3 rounds, short measurements");
   try {
     app.parse(argc, argv);

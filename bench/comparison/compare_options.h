@@ -20,6 +20,7 @@ struct CompareOptions {
   std::string congestion;  // TCP's congestion control between hosts; empty: the machine's
   bool pipelined = false;
   bool inPlace = false;
+  bool rewrites = false;
   bool quick = false;
   std::string json;  // a file; empty: none
 };

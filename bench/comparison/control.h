@@ -44,6 +44,7 @@ struct Command {
   std::uint32_t warmUps = 0;
   std::uint32_t inPlace = 0;
   std::uint32_t pipelined = 0;  // waits once, after all iterations
+  std::uint32_t rewrites = 0;   // writes its input before each iteration
   std::uint32_t together = 0;
   std::array<char, kIdBytes> id{};
 };

@@ -47,6 +47,11 @@ std::uint64_t Case::count() const {
   return hasShares(operation) ? elements() / static_cast<std::uint64_t>(ranks) : elements();
 }
 
+std::uint64_t Case::inputElements() const {
+  const bool isLonger = operation == Operation::kReduceScatter || operation == Operation::kAllToAll;
+  return isLonger ? elements() : count();
+}
+
 std::uint64_t wholeBytes(Operation operation, int ranks, std::uint64_t bytes) {
   const std::uint64_t unit = sizeof(float) * (hasShares(operation) ? static_cast<std::uint64_t>(ranks) : 1);
   return (bytes + unit - 1) / unit * unit;

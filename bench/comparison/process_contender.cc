@@ -132,6 +132,7 @@ double ProcessContender::measure(const Case& c, unsigned iterations, unsigned wa
   command.iterations = iterations;
   command.warmUps = warmUps;
   command.pipelined = options_.pipelined ? 1 : 0;
+  command.rewrites = options_.rewrites ? 1 : 0;
   Timing least = timingOf(tellAll(command));
   // A time slice of another program is as long as a measurement.
   for (int i = 1; options_.ownCores && least.preempted > 0 && i < kMaxTries; ++i)
@@ -142,6 +143,7 @@ double ProcessContender::measure(const Case& c, unsigned iterations, unsigned wa
 std::optional<double> ProcessContender::measureApart(const Case& c, unsigned iterations) {
   Command command;
   command.kind = Command::kRunApart;
+  command.rewrites = options_.rewrites ? 1 : 0;
   command.together = options_.together;
   command.operation = c.operation;
   command.bytes = c.bytes;

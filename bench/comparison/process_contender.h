@@ -23,6 +23,7 @@ class ProcessContender : public Contender {
     int ranks = 0;
     bool hasResults = true;
     bool pipelined = false;
+    bool rewrites = false;
     bool ownCores = false;  // repeats a measurement that another program disturbed
     bool together = false;  // ranks leave a barrier within a microsecond: then they begin at the same instant
     std::string folder;     // for its socket and its output

@@ -97,12 +97,28 @@ class Rank {
     return place ? out_.get() + *place : in_.get();
   }
 
+  // Takes each line of the input into this core's caches alone, as a program does that computes it.
+  void rewrite(const Case& c) {
+    constexpr std::uint64_t kLine = 64 / sizeof(float);
+    volatile float* const input = const_cast<float*>(inputOf(c));
+    for (std::uint64_t i = 0; i < c.inputElements(); i += kLine) input[i] = input[i];
+  }
+
+  void repeat(const Case& c, const Command& command, std::uint32_t times) {
+    if (command.rewrites == 0)
+      return engine_.repeat(c, inputOf(c), out_.get(), times, command.pipelined != 0);
+    for (std::uint32_t i = 0; i < times; ++i) {
+      rewrite(c);
+      engine_.repeat(c, inputOf(c), out_.get(), 1, false);
+    }
+  }
+
   void run(const Case& c, const Command& command, Reply& reply) {
-    engine_.repeat(c, inputOf(c), out_.get(), command.warmUps, command.pipelined != 0);
+    repeat(c, command, command.warmUps);
     engine_.barrier();
     const std::uint64_t preempted = preemptions();
     reply.begin = now();
-    engine_.repeat(c, inputOf(c), out_.get(), command.iterations, command.pipelined != 0);
+    repeat(c, command, command.iterations);
     reply.end = now();
     reply.preempted = preemptions() - preempted;
     // An answer wakes the driver, which must not take a core from a rank that is still measuring.
@@ -113,6 +129,7 @@ class Rank {
   std::int64_t runApart(const Case& c, const Command& command) {
     std::vector<std::int64_t> times;
     for (std::uint32_t i = 0; i < command.iterations; ++i) {
+      if (command.rewrites != 0) rewrite(c);
       engine_.barrier();
       const std::int64_t begin = command.together != 0 ? commonStart() : now();
       engine_.repeat(c, inputOf(c), out_.get(), 1, false);

@@ -182,6 +182,7 @@ std::unique_ptr<Contender> start(const Entry& entry, const Place& place) {
   options.ranks = place.shape.ranks;
   options.hasResults = entry.role != Role::kLimit;
   options.pipelined = place.pipelined;
+  options.rewrites = place.rewrites;
   options.ownCores = !place.cores.empty();
   options.together = options.ownCores && place.shape.kind == Shape::kOneHost;
   options.folder = place.folder;

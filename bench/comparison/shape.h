@@ -39,7 +39,7 @@ struct Place {
   std::string programs;    // the folder of the rank programs
   std::string folder;      // for sockets and output
   std::vector<int> cores;  // of the ranks in turn, shape.each for each; none: the system's choice
-  bool pipelined = false;
+  bool pipelined = false, rewrites = false;
   CorePair* pair = nullptr;         // none on a machine of one core
   const HostPair* hosts = nullptr;  // of two hosts
 };

@@ -22,6 +22,10 @@ TEST(ComparedOperations, GiveEveryRankWholeElements) {
   EXPECT_EQ(wholeBytes(Operation::kAllGather, 8, 8), 32u);
   EXPECT_EQ((Case{Operation::kAllToAll, 4, 64}).count(), 4u);
   EXPECT_EQ((Case{Operation::kBroadcast, 4, 64}).count(), 16u);
+  EXPECT_EQ((Case{Operation::kAllToAll, 4, 64}).inputElements(), 16u);
+  EXPECT_EQ((Case{Operation::kReduceScatter, 4, 64}).inputElements(), 16u);
+  EXPECT_EQ((Case{Operation::kAllGather, 4, 64}).inputElements(), 4u);
+  EXPECT_EQ((Case{Operation::kReduce, 4, 64}).inputElements(), 16u);
 }
 
 // Every element of an output has one origin, and pieces stay within the buffers.

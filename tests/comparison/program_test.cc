@@ -77,10 +77,11 @@ TEST_F(Program, MeasuresEveryOperationOnOneHost) {
   expectWhole(document, "2", 2 * kUsualOperations.size());
 }
 
-TEST_F(Program, MeasuresMoreRanksThanCores) {
-  const Json document = run(
-      {"--sizes", "64", "--shape", "4", "--operations", "all_reduce", "--without", "openmpi-ucx", "mpich"});
+TEST_F(Program, MeasuresMoreRanksThanCoresWhoseInputsAreWritten) {
+  const Json document = run({"--sizes", "64", "--shape", "4", "--operations", "all_reduce", "--rewrite",
+                             "--without", "openmpi-ucx", "mpich"});
   ASSERT_TRUE(document.is_object());
+  EXPECT_EQ(document.at("rewrites"), true);
   expectWhole(document, "4", 1);
 }
 

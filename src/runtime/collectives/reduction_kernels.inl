@@ -131,10 +131,9 @@ constexpr bool kInVectors = false;
 template <typename Stored, typename Conversion, ReduceOp kOp>
 constexpr bool kInVectors<Small<Stored, Conversion>, kOp> = Vectors<Conversion>::kAvailable;
 
-// The loop over elements with Vectors: out = copy = incoming (op) own, one block at a time. `copy` may be
-// null; without `incoming`, own elements are only scaled.
+// The loop over elements with Vectors: out = incoming (op) own, one block at a time. Without `incoming`, own elements are only scaled.
 template <typename Element, ReduceOp kOp, bool kCombines>
-[[gnu::always_inline]] inline void combineBlock(std::byte* out, std::byte* copy, const std::byte* incoming,
+[[gnu::always_inline]] inline void combineBlock(std::byte* out, const std::byte* incoming,
                                                 const std::byte* own, float scale) {
   using V = Vectors<typename Element::Conversion>;
   auto result = V::load(own);
@@ -151,30 +150,25 @@ template <typename Element, ReduceOp kOp, bool kCombines>
   }
   constexpr bool kFewBits = !kScales<Element, kOp>;
   V::template store<kFewBits>(out, result);
-  if (copy != nullptr) V::template store<kFewBits>(copy, result);
 }
 
-template <typename Element, ReduceOp kOp, bool kCopies, bool kCombines>
-void vectorLoop(void* outBytes, void* copyBytes, const void* incomingBytes, const void* ownBytes,
-                std::size_t n, float scale) {
+template <typename Element, ReduceOp kOp, bool kCombines>
+void vectorLoop(void* outBytes, const void* incomingBytes, const void* ownBytes, std::size_t n, float scale) {
   constexpr std::size_t kBytes = sizeof(typename Element::Stored);
   constexpr std::size_t kBlock = Vectors<typename Element::Conversion>::kBytes;
   auto* out = static_cast<std::byte*>(outBytes);
-  auto* copy = static_cast<std::byte*>(copyBytes);
   const auto* incoming = static_cast<const std::byte*>(incomingBytes);
   const auto* own = static_cast<const std::byte*>(ownBytes);
   const std::size_t bytes = n * kBytes;
   std::size_t at = 0;
   for (; at + kBlock <= bytes; at += kBlock)
-    combineBlock<Element, kOp, kCombines>(out + at, kCopies ? copy + at : nullptr,
-                                          kCombines ? incoming + at : nullptr, own + at, scale);
+    combineBlock<Element, kOp, kCombines>(out + at, kCombines ? incoming + at : nullptr, own + at, scale);
   if (const std::size_t rest = bytes - at; rest != 0) {
     alignas(64) std::byte lastOwn[kBlock] = {}, lastIncoming[kBlock] = {}, last[kBlock];
     __builtin_memcpy(lastOwn, own + at, rest);
     if (kCombines) __builtin_memcpy(lastIncoming, incoming + at, rest);
-    combineBlock<Element, kOp, kCombines>(last, nullptr, lastIncoming, lastOwn, scale);
+    combineBlock<Element, kOp, kCombines>(last, lastIncoming, lastOwn, scale);
     __builtin_memcpy(out + at, last, rest);
-    if (kCopies) __builtin_memcpy(copy + at, last, rest);
   }
 }
 
@@ -192,8 +186,7 @@ void enter(void* outBytes, const void* ownBytes, std::size_t n, Factor factor) {
   if constexpr (!kScales<Element, kOp>) {
     copyLoop(outBytes, ownBytes, n * sizeof(typename Element::Stored));
   } else if constexpr (kInVectors<Element, kOp>) {
-    vectorLoop<Element, kOp, false, false>(outBytes, nullptr, nullptr, ownBytes, n,
-                                           scaleOf<Element, kOp>(factor));
+    vectorLoop<Element, kOp, false>(outBytes, nullptr, ownBytes, n, scaleOf<Element, kOp>(factor));
   } else {
     auto* out = static_cast<Pointer<Element>>(outBytes);
     const auto* own = static_cast<ConstPointer<Element>>(ownBytes);
@@ -204,51 +197,63 @@ void enter(void* outBytes, const void* ownBytes, std::size_t n, Factor factor) {
   }
 }
 
-template <typename Element, ReduceOp kOp, bool kCopies, typename Division = Undivided>
-void resultLoop(void* outBytes, void* copyBytes, const void* incomingBytes, const void* ownBytes,
-                std::size_t n, Factor factor) {
+template <typename Element, ReduceOp kOp, typename Division = Undivided>
+void resultLoop(void* outBytes, const void* incomingBytes, const void* ownBytes, std::size_t n,
+                Factor factor) {
   const auto scale = scaleOf<Element, kOp>(factor);
   if constexpr (kInVectors<Element, kOp>) {
-    vectorLoop<Element, kOp, kCopies, true>(outBytes, copyBytes, incomingBytes, ownBytes, n, scale);
+    vectorLoop<Element, kOp, true>(outBytes, incomingBytes, ownBytes, n, scale);
   } else {
     auto* out = static_cast<Pointer<Element>>(outBytes);
-    auto* copy = static_cast<Pointer<Element>>(copyBytes);
     const auto* incoming = static_cast<ConstPointer<Element>>(incomingBytes);
     const auto* own = static_cast<ConstPointer<Element>>(ownBytes);
     const Division quotient(factor.divisor);
     XYLEM_INDEPENDENT
     for (std::size_t i = 0; i < n; ++i) {
       const auto sum = combineElements<Element, kOp>(incoming[i].value, own[i].value, scale);
-      const auto result = Element::store(quotient.ofSigned(sum));
-      out[i].value = result;
-      if constexpr (kCopies) copy[i].value = result;
+      out[i].value = Element::store(quotient.ofSigned(sum));
     }
   }
 }
 
 template <typename Element, ReduceOp kOp>
 void combine(void* out, const void* incoming, const void* own, std::size_t n, Factor factor) {
-  resultLoop<Element, kOp, false>(out, nullptr, incoming, own, n, factor);
-}
-
-template <typename Element, ReduceOp kOp, bool kCopies>
-void lastLoop(void* out, void* copy, const void* incoming, const void* own, std::size_t n, Factor factor) {
-  if constexpr (!kDivides<Element, kOp>)
-    resultLoop<Element, kOp, kCopies>(out, copy, incoming, own, n, factor);
-  else if (Shifted<typename Element::Value>::suits(factor.divisor))
-    resultLoop<Element, kOp, kCopies, Shifted<typename Element::Value>>(out, copy, incoming, own, n, factor);
-  else
-    resultLoop<Element, kOp, kCopies, Quotient<typename Element::Value>>(out, copy, incoming, own, n, factor);
+  resultLoop<Element, kOp>(out, incoming, own, n, factor);
 }
 
 template <typename Element, ReduceOp kOp>
-void finish(void* out, void* copy, const void* incoming, const void* own, std::size_t n, Factor factor) {
-  if (copy != nullptr)
-    lastLoop<Element, kOp, true>(out, copy, incoming, own, n, factor);
-  else if constexpr (kDivides<Element, kOp>)
-    lastLoop<Element, kOp, false>(out, nullptr, incoming, own, n, factor);
-  else
+void lastLoop(void* out, const void* incoming, const void* own, std::size_t n, Factor factor) {
+  if constexpr (!kDivides<Element, kOp>)
     combine<Element, kOp>(out, incoming, own, n, factor);
+  else if (Shifted<typename Element::Value>::suits(factor.divisor))
+    resultLoop<Element, kOp, Shifted<typename Element::Value>>(out, incoming, own, n, factor);
+  else
+    resultLoop<Element, kOp, Quotient<typename Element::Value>>(out, incoming, own, n, factor);
+}
+
+// Calls `into(begin, end)` for all n bytes. Where there is a `copy`, block by block, and copies each from `out`, which is in the first-level
+// cache then. Loops that stored to both took twice as long on a Xeon: it joins stores to one line, but not if one to another line is between them.
+template <typename Into>
+[[gnu::always_inline]] inline void intoBoth(std::byte* out, std::byte* copy, std::size_t n, Into&& into) {
+  constexpr std::size_t kBlock = 4096;
+  if (copy == nullptr) return into(std::size_t{0}, n);
+  for (std::size_t begin = 0; begin < n; begin += kBlock) {
+    const std::size_t end = n - begin < kBlock ? n : begin + kBlock;
+    into(begin, end);
+    __builtin_memcpy(copy + begin, out + begin, end - begin);
+  }
+}
+
+template <typename Element, ReduceOp kOp>
+void finish(void* outBytes, void* copy, const void* incomingBytes, const void* ownBytes, std::size_t n,
+            Factor factor) {
+  constexpr std::size_t kBytes = sizeof(typename Element::Stored);
+  auto* out = static_cast<std::byte*>(outBytes);
+  const auto* incoming = static_cast<const std::byte*>(incomingBytes);
+  const auto* own = static_cast<const std::byte*>(ownBytes);
+  intoBoth(out, static_cast<std::byte*>(copy), n * kBytes, [&](std::size_t begin, std::size_t end) {
+    lastLoop<Element, kOp>(out + begin, incoming + begin, own + begin, (end - begin) / kBytes, factor);
+  });
 }
 
 // Whether the sum of several elements is rounded less often if they are added up as Values.
@@ -274,17 +279,15 @@ template <typename Element, ReduceOp kOp>
   return sum;
 }
 
+// Bytes `begin` to `end` - 1.
 template <typename Element, ReduceOp kOp>
-void sumAllInVectors(std::byte* out, std::byte* copy, const std::byte* const* sources, const float* scales,
-                     int ranks, std::size_t bytes) {
+void sumAllInVectors(std::byte* out, const std::byte* const* sources, const float* scales, int ranks,
+                     std::size_t begin, std::size_t end) {
   using V = Vectors<typename Element::Conversion>;
-  std::size_t at = 0;
-  for (; at + V::kBytes <= bytes; at += V::kBytes) {
-    const auto sum = sumBlock<Element, kOp>(sources, scales, ranks, at);
-    V::template store<false>(out + at, sum);
-    if (copy != nullptr) V::template store<false>(copy + at, sum);
-  }
-  if (const std::size_t rest = bytes - at; rest != 0) {
+  std::size_t at = begin;
+  for (; at + V::kBytes <= end; at += V::kBytes)
+    V::template store<false>(out + at, sumBlock<Element, kOp>(sources, scales, ranks, at));
+  if (const std::size_t rest = end - at; rest != 0) {
     alignas(64) std::byte last[Reduction::kMaxSummed][V::kBytes];
     const std::byte* lasts[Reduction::kMaxSummed] = {};
     for (int rank = 0; rank < ranks; ++rank) {
@@ -295,19 +298,18 @@ void sumAllInVectors(std::byte* out, std::byte* copy, const std::byte* const* so
     alignas(64) std::byte result[V::kBytes];
     V::template store<false>(result, sumBlock<Element, kOp>(lasts, scales, ranks, 0));
     __builtin_memcpy(out + at, result, rest);
-    if (copy != nullptr) __builtin_memcpy(copy + at, result, rest);
   }
 }
 
 // Without Vectors: adds up a block of elements rank by rank.
 template <typename Element, ReduceOp kOp>
-void sumAllInBlocks(std::byte* outBytes, std::byte* copyBytes, const std::byte* const* sources,
-                    const float* scales, int ranks, std::size_t n) {
+void sumAllInBlocks(std::byte* outBytes, const std::byte* const* sources, const float* scales, int ranks,
+                    std::size_t begin, std::size_t end) {
   constexpr std::size_t kBlock = 512;
   float sums[kBlock];
   auto* out = reinterpret_cast<Pointer<Element>>(outBytes);
-  auto* copy = reinterpret_cast<Pointer<Element>>(copyBytes);
-  for (std::size_t start = 0; start < n; start += kBlock) {
+  const std::size_t n = end / sizeof(typename Element::Stored);
+  for (std::size_t start = begin / sizeof(typename Element::Stored); start < n; start += kBlock) {
     const std::size_t length = n - start < kBlock ? n - start : kBlock;
     for (int rank = 0; rank < ranks; ++rank) {
       const auto* own = reinterpret_cast<ConstPointer<Element>>(sources[rank]) + start;
@@ -320,22 +322,22 @@ void sumAllInBlocks(std::byte* outBytes, std::byte* copyBytes, const std::byte* 
           sums[i] += enterValue<Element, kOp>(Element::load(own[i].value), scale);
     }
     for (std::size_t i = 0; i < length; ++i) out[start + i].value = Element::store(sums[i]);
-    if (copy != nullptr)
-      for (std::size_t i = 0; i < length; ++i) copy[start + i].value = Element::store(sums[i]);
   }
 }
 
 template <typename Element, ReduceOp kOp>
-void sumAll(void* outBytes, void* copyBytes, const std::byte* const* sources, const Factor* factors,
+void sumAll(void* outBytes, void* copy, const std::byte* const* sources, const Factor* factors,
             int ranks, std::size_t n) {
   float scales[Reduction::kMaxSummed];
   for (int rank = 0; rank < ranks; ++rank) scales[rank] = scaleOf<Element, kOp>(factors[rank]);
   auto* out = static_cast<std::byte*>(outBytes);
-  auto* copy = static_cast<std::byte*>(copyBytes);
-  if constexpr (kInVectors<Element, kOp>)
-    sumAllInVectors<Element, kOp>(out, copy, sources, scales, ranks, n * sizeof(typename Element::Stored));
-  else
-    sumAllInBlocks<Element, kOp>(out, copy, sources, scales, ranks, n);
+  const std::size_t bytes = n * sizeof(typename Element::Stored);
+  intoBoth(out, static_cast<std::byte*>(copy), bytes, [&](std::size_t begin, std::size_t end) {
+    if constexpr (kInVectors<Element, kOp>)
+      sumAllInVectors<Element, kOp>(out, sources, scales, ranks, begin, end);
+    else
+      sumAllInBlocks<Element, kOp>(out, sources, scales, ranks, begin, end);
+  });
 }
 
 template <typename Element, ReduceOp kOp>

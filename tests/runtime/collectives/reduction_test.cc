@@ -129,7 +129,7 @@ T referenceInteger(ReduceOp op, T a, T b) {
 template <typename T>
 void checkInteger(const Reduction& r, ReduceOp op) {
   std::mt19937_64 random(7);
-  constexpr std::size_t n = 1003;
+  constexpr std::size_t n = 5003;  // more than a block of results that go to two places
   std::vector<T> a(n), b(n), out(n), copy(n);
   for (std::size_t i = 0; i < n; ++i) a[i] = static_cast<T>(random()), b[i] = static_cast<T>(random());
   a[0] = std::numeric_limits<T>::max(), b[0] = 1;
@@ -176,7 +176,7 @@ template <typename T>
 void checkFloat(const Reduction& r, ReduceOp op) {
   std::mt19937_64 random(11);
   std::uniform_real_distribution<T> values(-1000, 1000);
-  constexpr std::size_t n = 1001;
+  constexpr std::size_t n = 2501;
   std::vector<T> a(n), b(n), out(n), copy(n);
   for (std::size_t i = 0; i < n; ++i) a[i] = values(random), b[i] = values(random);
   b[3] = std::numeric_limits<T>::quiet_NaN();
