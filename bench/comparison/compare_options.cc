@@ -138,7 +138,8 @@ CompareOptions parseOptions(int argc, char** argv) {
                "AllReduce, AllGather and, on the root, Reduce have their input in the output");
   app.add_flag(
       "--rewrite", options.rewrites,
-      "every rank writes its input before each operation, as programs do; back to back that counts, too");
+      "every rank writes its input before each operation, as programs do; back to back that counts,\n"
+      "too. The limits of one host do not");
   app.add_flag("--pipelined", options.pipelined, "ours waits once per measurement, not per operation")
       ->excludes("--rewrite");
   app.add_flag("--quick", options.quick, "few sizes, 3 rounds, short measurements");

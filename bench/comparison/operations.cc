@@ -47,7 +47,9 @@ std::uint64_t Case::count() const {
   return hasShares(operation) ? elements() / static_cast<std::uint64_t>(ranks) : elements();
 }
 
-std::uint64_t Case::inputElements() const {
+std::uint64_t Case::inputElements(int rank) const {
+  if (operation == Operation::kBroadcast && rank != kRoot) return 0;
+  if (operation == Operation::kSend && (rank % 2 != 0 || partnerOf(*this, rank) < 0)) return 0;
   const bool isLonger = operation == Operation::kReduceScatter || operation == Operation::kAllToAll;
   return isLonger ? elements() : count();
 }

@@ -50,8 +50,8 @@ struct Case {
   std::uint64_t elements() const { return bytes / sizeof(float); }
   // The count argument of the calls: a rank's share for operations that gather, scatter or exchange.
   std::uint64_t count() const;
-  // The elements of a rank's input.
-  std::uint64_t inputElements() const;
+  // The elements of a rank's input; 0 if it brings none.
+  std::uint64_t inputElements(int rank) const;
 };
 
 // The next size at which every rank has whole elements.

@@ -158,6 +158,7 @@ std::optional<std::uint64_t> ProcessContender::check(const Case& c) {
   if (!options_.hasResults) return std::nullopt;
   Command command;
   command.kind = Command::kCheck;
+  command.rewrites = options_.rewrites ? 1 : 0;
   command.operation = c.operation;
   command.bytes = c.bytes;
   command.inPlace = c.inPlace ? 1 : 0;

@@ -66,7 +66,7 @@ class Rank {
         reply.apart = runApart(c, command);
         break;
       case Command::kCheck:
-        reply.wrong = check(c);
+        reply.wrong = check(c, command);
         break;
       case Command::kQuit:
         break;
@@ -101,7 +101,7 @@ class Rank {
   void rewrite(const Case& c) {
     constexpr std::uint64_t kLine = 64 / sizeof(float);
     volatile float* const input = const_cast<float*>(inputOf(c));
-    for (std::uint64_t i = 0; i < c.inputElements(); i += kLine) input[i] = input[i];
+    for (std::uint64_t i = 0; i < c.inputElements(engine_.rank()); i += kLine) input[i] = input[i];
   }
 
   void repeat(const Case& c, const Command& command, std::uint32_t times) {
@@ -141,12 +141,12 @@ class Rank {
     return times.empty() ? 0 : *middle;
   }
 
-  std::uint64_t check(const Case& c) {
+  std::uint64_t check(const Case& c, const Command& command) {
     makeStale(c, out_.get());
     if (const std::optional<std::uint64_t> place = ownPlace(c, engine_.rank()))
       std::copy_n(in_.get(), c.count(), out_.get() + *place);
     engine_.barrier();
-    engine_.repeat(c, inputOf(c), out_.get(), 1, false);
+    repeat(c, command, 1);
     const std::uint64_t wrong = countWrong(c, engine_.rank(), out_.get());
     engine_.barrier();
     std::fill_n(out_.get(), c.elements(), 0.0f);

@@ -3,11 +3,15 @@
 #include "comparison/comparison.h"
 
 #include <gmock/gmock.h>
+#include <sys/socket.h>
+
+#include <thread>
 
 #include "comparison/compare_options.h"
 #include "comparison/mailbox_limit.h"
 #include "comparison/mapped_limit.h"
 #include "comparison/process_contender.h"
+#include "comparison/rank_loop.h"
 #include "comparison/report.h"
 #include "core/error.h"
 
@@ -153,6 +157,53 @@ TEST(ComparisonLimits, ComputeWhatTheOperationsDo) {
       }
     }
   EXPECT_GT(LineProbe(pair).measure(), 0);
+}
+
+// One rank of two. Its operations only note how often each call of repeat() asks for them, and what the input is.
+class NotingEngine : public Engine {
+ public:
+  int rank() const override { return 0; }
+  int ranks() const override { return 2; }
+  void join(const std::array<char, kIdBytes>&) override {}
+  void barrier() override {}
+  void repeat(const Case&, const float* in, float*, std::uint32_t times, bool) override {
+    asked.push_back(times);
+    input.assign(in, in + 4);
+  }
+  std::vector<std::uint32_t> asked;
+  std::vector<float> input;
+};
+
+TEST(RankLoop, WritesItsInputBeforeEachOperationIfAsked) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const ControlSocket driver{FileDescriptor(ends[0])};
+  const ControlSocket mine{FileDescriptor(ends[1])};
+  NotingEngine engine;
+  std::thread rank([&] { serve(engine, mine); });
+  Reply reply;
+  const auto hears = [&] { return driver.receive(reply, Deadline::after(std::chrono::seconds(30))); };
+  EXPECT_TRUE(hears());
+  Command command;
+  command.operation = Operation::kAllReduce;
+  command.bytes = 16;
+  for (const Command::Kind kind : {Command::kPrepare, Command::kRun, Command::kRunApart}) {
+    command.kind = kind;
+    for (command.rewrites = 0; command.rewrites < 2; ++command.rewrites) {
+      command.iterations = 3;
+      command.warmUps = 2;
+      driver.send(command);
+      EXPECT_TRUE(hears());
+    }
+  }
+  command.kind = Command::kQuit;
+  driver.send(command);
+  rank.join();
+  EXPECT_THAT(engine.asked, ElementsAre(2, 3,                // at once
+                                        1, 1, 1, 1, 1,       // each after the input was written
+                                        1, 1, 1, 1, 1, 1));  // apart
+  EXPECT_THAT(engine.input,
+              ElementsAre(inputValue(0, 0), inputValue(0, 1), inputValue(0, 2), inputValue(0, 3)));
 }
 
 }  // namespace

@@ -22,10 +22,14 @@ TEST(ComparedOperations, GiveEveryRankWholeElements) {
   EXPECT_EQ(wholeBytes(Operation::kAllGather, 8, 8), 32u);
   EXPECT_EQ((Case{Operation::kAllToAll, 4, 64}).count(), 4u);
   EXPECT_EQ((Case{Operation::kBroadcast, 4, 64}).count(), 16u);
-  EXPECT_EQ((Case{Operation::kAllToAll, 4, 64}).inputElements(), 16u);
-  EXPECT_EQ((Case{Operation::kReduceScatter, 4, 64}).inputElements(), 16u);
-  EXPECT_EQ((Case{Operation::kAllGather, 4, 64}).inputElements(), 4u);
-  EXPECT_EQ((Case{Operation::kReduce, 4, 64}).inputElements(), 16u);
+  EXPECT_EQ((Case{Operation::kAllToAll, 4, 64}).inputElements(1), 16u);
+  EXPECT_EQ((Case{Operation::kReduceScatter, 4, 64}).inputElements(1), 16u);
+  EXPECT_EQ((Case{Operation::kAllGather, 4, 64}).inputElements(1), 4u);
+  EXPECT_EQ((Case{Operation::kReduce, 4, 64}).inputElements(1), 16u);
+  for (const Operation operation : {Operation::kBroadcast, Operation::kSend}) {
+    EXPECT_EQ((Case{operation, 4, 64}).inputElements(0), 16u) << name(operation);
+    EXPECT_EQ((Case{operation, 4, 64}).inputElements(1), 0u) << name(operation);
+  }
 }
 
 // Every element of an output has one origin, and pieces stay within the buffers.

@@ -58,8 +58,7 @@ std::span<const Program> programsOf(Function function, Algorithm algorithm) {
 }
 
 std::size_t scratchOf(Function function, Algorithm algorithm, const Shape& shape) {
-  if (algorithm == Algorithm::kPat && function == Function::kReduceScatter)
-    return pat::scatterScratch(shape);
+  if (algorithm == Algorithm::kPat && function == Function::kReduceScatter) return pat::scatterScratch(shape);
   return 0;
 }
 

@@ -93,8 +93,8 @@ bool BatchedExchange::findOthers(Meeting& meeting) {
   others_.resize(static_cast<std::size_t>(meeting.ranks()));
   for (int rank = 0; rank < meeting.ranks(); ++rank)
     if (rank != rank_)
-      others_[static_cast<std::size_t>(rank)] = {
-          reinterpret_cast<const BatchEntry*>(meeting.stagingOf(rank)), &meeting.memoryOf(rank)};
+      others_[static_cast<std::size_t>(rank)] = {reinterpret_cast<const BatchEntry*>(meeting.stagingOf(rank)),
+                                                 &meeting.memoryOf(rank)};
   return true;
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 // Measures in which way data moves the fastest between two cores of this host (CopyChoices): two threads, each on one
-// of the cores, send messages and make exchanges as ranks do, by the same code, in all ways in turn. The shortest of a
+// of the cores, send messages to each other and make exchanges as ranks do, by the same code, in all ways in turn. The shortest of a
 // way's times counts, as nothing has disturbed that.
 //
 //   const Calibration found = calibrate(*device::corePair(mine, theirs));
 //   found.choices      // the defaults, except where something else was clearly faster
-//   found.numbers()    // "send/receive, staged/read in us: 8 KiB 1.9/2.5, 32 KiB 3.1/4.0; ..."
+//   found.numbers()    // "send and receive, staged/read in us: 8 KiB 1.9/2.5, 32 KiB 3.1/4.0; ..."
 
 #include <chrono>
 #include <cstdint>

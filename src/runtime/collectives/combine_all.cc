@@ -52,8 +52,8 @@ void streamToAll(std::span<std::byte* const> out, std::size_t at, const std::byt
 
 }  // namespace
 
-// Into at most two outputs a reduction does all in a single pass if there are two ranks whose elements are not scaled first, or if it has sumAll.
-// Otherwise, and past the caches, it goes block by block.
+// Into at most two outputs a reduction does all in a single call if there are two ranks whose elements are not scaled first, or if it has sumAll.
+// Otherwise, and past the caches, it goes block by block here.
 void combineAll(const Reduction& reduction, const CombineSources& sources, std::span<std::byte* const> out,
                 std::size_t n, bool streaming) {
   XYLEM_FAULT_POINT(kWork);
@@ -61,7 +61,7 @@ void combineAll(const Reduction& reduction, const CombineSources& sources, std::
   assert(data.size() >= 2 && !out.empty());
   const bool two = data.size() == 2 && !reduction.scales;
   const bool sums = reduction.sumAll != nullptr && !two && data.size() <= Reduction::kMaxSummed;
-  const bool atOnce = out.size() <= 2 && !streaming;  // a pass writes to the outputs itself
+  const bool atOnce = out.size() <= 2 && !streaming;  // a call writes to the outputs itself
   std::byte* const copy = out.size() > 1 ? out[1] : nullptr;
   if (atOnce && two) return reduction.finish(out[0], copy, data[0], data[1], n, factors[1]);
   if (atOnce && sums)

@@ -15,8 +15,8 @@ constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 // Data of all other ranks together, which stays in a core's second-level cache between being read and being reduced.
 constexpr std::size_t kScratchBytes = std::size_t{256} << 10;
 constexpr std::size_t kLine = 64;
-// A rank that brings data copies a part of it from this many bytes on: less takes as long as the system call.
-constexpr std::size_t kLeastWritten = std::size_t{8} << 10;
+// A rank that brings data copies a part of it from this many bytes on: with less, it takes as long as if one rank copies all.
+constexpr std::size_t kLeastWritten = std::size_t{16} << 10;
 // The scratch memory of a thread: each rank's data may begin anywhere in a line.
 constexpr std::size_t scratchStride(int ranks) {
   return kScratchBytes + 2 * kLine * static_cast<std::size_t>(ranks);

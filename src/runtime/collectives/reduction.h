@@ -32,7 +32,7 @@ struct Reduction {
   using Enter = void (*)(void* out, const void* own, std::size_t n, Factor factor);
   // out = incoming (+) own. `out` may equal `own` or `incoming`.
   using Combine = void (*)(void* out, const void* incoming, const void* own, std::size_t n, Factor factor);
-  // The last combination: out = copy = result; `copy` may be null. `out` may equal `own` or `incoming`.
+  // The last combination: out = copy = result; `copy` may be null. Each of them may equal `own` or `incoming`.
   using Finish = void (*)(void* out, void* copy, const void* incoming, const void* own, std::size_t n,
                           Factor factor);
 

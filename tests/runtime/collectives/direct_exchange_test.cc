@@ -305,7 +305,7 @@ TEST_P(DirectExchangeOf, RanksThatOnlyBringDataWriteAPartOfItThemselves) {
     runOutOfReach(job, function, count, inPlace, root, seed++);
     return job.writes() - before;
   };
-  const std::size_t least = std::size_t{1} << 10;  // elements that the root writes
+  const std::size_t least = std::size_t{2} << 10;  // elements that the root writes
   for (const int root : {0, others}) {
     const std::size_t count = least * static_cast<std::size_t>(GetParam());
     EXPECT_EQ(writesBy(Function::kBroadcast, count, true, root), others);

@@ -346,7 +346,7 @@ TEST_P(Reductions, SumsOfAllRanksRoundOnce) {
   for (const DataType type : kSmallFloats)
     for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kAvg})
       for (const std::size_t ranks : {2, 3, 8, Reduction::kMaxSummed})
-        for (const std::size_t n : {1, 31, 64, 65, 1000}) {
+        for (const std::size_t n : {1, 31, 64, 65, 1000, 5003}) {
           const Reduction r = reduction(type, op, static_cast<int>(ranks));
           if (elementBytes(type) == 1)
             checkSumOfAll<std::uint8_t>(r, type, ranks, n, random);

@@ -4,7 +4,7 @@
 //
 //   const std::string bytes = toText(copies);           // on the first rank
 //   const HostCopies same = copiesFromText(bytes);      // on the others
-//   same.text()   ->   "read_from=0 ... (measured: send/receive, staged/read in us: 8 KiB 1.9/2.5, ...)"
+//   same.text()   ->   "read_from=0 ... (measured: send and receive, staged/read in us: 8 KiB 1.9/2.5, ...)"
 
 #include <string>
 #include <string_view>

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFirstLine = "xylem-copy-choices-3";
+constexpr std::string_view kFirstLine = "xylem-copy-choices-4";
 // The parts of a line: boot, processor, pair, choices, numbers.
 constexpr std::size_t kParts = 5;
 

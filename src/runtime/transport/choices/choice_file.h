@@ -6,7 +6,7 @@
 //   const MachineKey key{bootId, processor, "near"};
 //   const ChoiceFile file = ChoiceFile::of(key);
 //   if (const std::optional<KnownChoices> known = file.find(key)) ...
-//   file.remember(key, {choices, "send/receive of 32 KiB: 3.1 us staged, 2.2 us read"});
+//   file.remember(key, {choices, "send and receive, staged/read in us: 32 KiB 3.1/2.2"});
 //
 // Any number of processes may do so at the same time: each writes a file of its own and renames it, so readers see one of them
 // whole. They lock the folder meanwhile, so that no line is lost. If the lock is held for long or there is none, a process goes on
