@@ -1,7 +1,7 @@
 // Speed of combining elements: GB/s of result for every type and operation, from the caches and from memory,
 // and the ratio to a memcpy that moves the same number of bytes.
 //
-//   reduction_speed [--json] [--ranks N] [--table portable|avx2|avx512] [type...]
+//   reduction_speed [--json] [--ranks N] [--table portable|avx2|avx512|avx512fp16] [type...]
 //
 // A combination reads two arrays and writes a third, a memcpy reads one and writes one: a result of 64 KiB is
 // compared with a memcpy of 96 KiB. In the last column the results are written past the caches, as memcpy
@@ -160,7 +160,8 @@ Options parse(int argc, char** argv) {
       options.types.emplace_back(word);
     } else {
       std::fprintf(stderr,
-                   "usage: reduction_speed [--json] [--ranks N] [--table portable|avx2|avx512] [type...]\n");
+                   "usage: reduction_speed [--json] [--ranks N] [--table portable|avx2|avx512|avx512fp16] "
+                   "[type...]\n");
       std::exit(2);
     }
   }
@@ -168,10 +169,11 @@ Options parse(int argc, char** argv) {
 }
 
 const collectives::ReductionTable& tableOf(const std::string& wanted) {
-  const collectives::ReductionTable* table = wanted == "portable" ? &collectives::portableReductions()
-                                             : wanted == "avx2"   ? collectives::avx2Reductions()
-                                             : wanted == "avx512" ? collectives::avx512Reductions()
-                                                                  : &collectives::chosenReductions();
+  const collectives::ReductionTable* table = wanted == "portable"     ? &collectives::portableReductions()
+                                             : wanted == "avx2"       ? collectives::avx2Reductions()
+                                             : wanted == "avx512"     ? collectives::avx512Reductions()
+                                             : wanted == "avx512fp16" ? collectives::avx512Fp16Reductions()
+                                                                      : &collectives::chosenReductions();
   if (table != nullptr) return *table;
   std::fprintf(stderr, "reduction_speed: no table %s on this processor\n", wanted.c_str());
   std::exit(2);

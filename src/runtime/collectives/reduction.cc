@@ -6,7 +6,7 @@ namespace xylem::collectives {
 
 const ReductionTable& chosenReductions() {
   static const ReductionTable& table = []() -> const ReductionTable& {
-    for (const auto of : {&avx512Reductions, &avx2Reductions})
+    for (const auto of : {&avx512Fp16Reductions, &avx512Reductions, &avx2Reductions})
       if (const ReductionTable* supported = of()) return *supported;
     return portableReductions();
   }();

@@ -8,7 +8,7 @@
 // raw elements by 1/ranks on their way in; an average of integers divides the wrapped sum at the end, towards
 // zero. A pre-multiplied sum multiplies each rank's raw elements by that rank's factor on their way in.
 //
-// Types smaller than 32 bits are combined in 32-bit floats. Rings and trees combine the elements of two ranks at a time and
+// Types smaller than 32 bits are combined in 32-bit floats, or with the same results. Rings and trees combine the elements of two ranks at a time and
 // round every partial result to the element's type; sumAll adds the elements of all ranks and rounds once. The
 // result of an element depends only on the values and their order, never on where it lies in a
 // buffer or which processor computes it, except that NaNs may differ in their payload.
@@ -64,10 +64,11 @@ Reduction copyOf(DataType type);
 constexpr int kPreMulSum = kReduceOps;
 using ReductionTable = Reduction[kDataTypes][kReduceOps + 1];
 const ReductionTable& portableReductions();
-// For x86 processors with AVX2 and F16C, and with AVX-512 F, BW, VL and DQ; null if this processor has not
+// For x86 processors with AVX2 and F16C, with AVX-512 F, BW, VL and DQ, and with AVX-512 FP16, too; null if this processor has not
 // got them.
 const ReductionTable* avx2Reductions();
 const ReductionTable* avx512Reductions();
+const ReductionTable* avx512Fp16Reductions();
 // The best table for this processor.
 const ReductionTable& chosenReductions();
 

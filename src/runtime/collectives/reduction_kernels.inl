@@ -5,6 +5,8 @@
 // one copy of an inline function, which might be the one compiled for a newer processor than the program runs
 // on.
 
+#include "runtime/collectives/two_outputs.inl"
+
 // Before a loop: its iterations are independent, as its arrays are the same or do not overlap. Clang checks that when it runs.
 #ifdef __clang__
 #define XYLEM_INDEPENDENT
@@ -229,19 +231,6 @@ void lastLoop(void* out, const void* incoming, const void* own, std::size_t n, F
     resultLoop<Element, kOp, Shifted<typename Element::Value>>(out, incoming, own, n, factor);
   else
     resultLoop<Element, kOp, Quotient<typename Element::Value>>(out, incoming, own, n, factor);
-}
-
-// Calls `into(begin, end)` for all n bytes. Where there is a `copy`, block by block, and copies each from `out`, which is in the first-level
-// cache then. Loops that stored to both took twice as long on a Xeon: it joins stores to one line, but not if one to another line is between them.
-template <typename Into>
-[[gnu::always_inline]] inline void intoBoth(std::byte* out, std::byte* copy, std::size_t n, Into&& into) {
-  constexpr std::size_t kBlock = 4096;
-  if (copy == nullptr) return into(std::size_t{0}, n);
-  for (std::size_t begin = 0; begin < n; begin += kBlock) {
-    const std::size_t end = n - begin < kBlock ? n : begin + kBlock;
-    into(begin, end);
-    __builtin_memcpy(copy + begin, out + begin, end - begin);
-  }
 }
 
 template <typename Element, ReduceOp kOp>

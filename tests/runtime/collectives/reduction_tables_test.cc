@@ -267,11 +267,13 @@ TEST_P(Tables, DivideExactlyByAnyNumberOfRanks) {
 INSTANTIATE_TEST_SUITE_P(Processors, Tables,
                          ::testing::Values(Table{"portable", [] { return &portableReductions(); }},
                                            Table{"avx2", &avx2Reductions},
-                                           Table{"avx512", &avx512Reductions}),
+                                           Table{"avx512", &avx512Reductions},
+                                           Table{"avx512fp16", &avx512Fp16Reductions}),
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(TheChosenTable, IsTheBestThatIsThere) {
-  const ReductionTable* best = avx512Reductions();
+  const ReductionTable* best = avx512Fp16Reductions();
+  if (best == nullptr) best = avx512Reductions();
   if (best == nullptr) best = avx2Reductions();
   EXPECT_EQ(&chosenReductions(), best != nullptr ? best : &portableReductions());
 }

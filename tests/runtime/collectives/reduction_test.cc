@@ -368,7 +368,8 @@ TEST_P(Reductions, OnlySumsOfSmallFloatsAreMadeOfAllRanksAtOnce) {
 INSTANTIATE_TEST_SUITE_P(Processors, Reductions,
                          ::testing::Values(KernelTables{"portable", [] { return &portableReductions(); }},
                                            KernelTables{"avx2", &avx2Reductions},
-                                           KernelTables{"avx512", &avx512Reductions}),
+                                           KernelTables{"avx512", &avx512Reductions},
+                                           KernelTables{"avx512fp16", &avx512Fp16Reductions}),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
