@@ -1,26 +1,20 @@
 #include "runtime/collectives/calibration.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstring>
-#include <exception>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <thread>
 
-#include "core/address_space.h"
 #include "core/error.h"
 #include "runtime/collectives/direct_exchange.h"
 #include "runtime/collectives/transfer.h"
+#include "runtime/collectives/two_sides.h"
 #include "runtime/transport/local/peer_memory.h"
 #include "runtime/transport/local/process_memory.h"
 #include "runtime/transport/local/readable_memory.h"
@@ -47,121 +41,6 @@ constexpr std::array kAllBlocks = {8 * kKiB,   16 * kKiB, 32 * kKiB, 64 * kKiB, 
 constexpr std::array kStreamedMessages = {4 * kMiB, 8 * kMiB, 16 * kMiB, 32 * kMiB};
 // Bytes of all buffers of an exchange.
 constexpr std::array kStreamedExchanges = {8 * kMiB, 16 * kMiB, 32 * kMiB, 64 * kMiB, 128 * kMiB};
-
-struct OutOfTime {};
-
-// Two threads that do something at the same time, each on its core: the caller, which is side 0, and another one.
-class TwoSides {
- public:
-  // Throws Error (ncclSystemError) if one of them may not run there.
-  TwoSides(const device::CorePair& cores, Clock::time_point end)
-      : end_(end), here_(cores.first), thread_([this, core = cores.second] { serve(core); }) {
-    try {
-      time([](int) {});
-    } catch (...) {
-      finish();
-      throw;
-    }
-  }
-  ~TwoSides() { finish(); }
-  TwoSides(const TwoSides&) = delete;
-  TwoSides& operator=(const TwoSides&) = delete;
-
-  // Runs `work(side)` on both sides; returns the microseconds until both are done. Throws what a side has thrown first, and OutOfTime.
-  double time(const std::function<void(int)>& work) {
-    work_ = &work;
-    const std::uint32_t round = begun_.load(std::memory_order_relaxed) + 1;
-    const Clock::time_point start = Clock::now();
-    begun_.store(round, std::memory_order_release);
-    run(work, 0);
-    const auto done = [&] { return done_.load(std::memory_order_acquire) == round; };
-    if (!await(done)) {
-      // The other side uses what belongs to the caller.
-      freeOther();
-      while (!done()) std::this_thread::yield();
-    }
-    const double took = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-    if (failure_) std::rethrow_exception(failure_);
-    if (Clock::now() >= end_) throw OutOfTime();
-    return took;
-  }
-
-  // Calls `step` until it returns true; throws if the other side has failed, and OutOfTime.
-  template <typename Step>
-  void goOn(Step&& step) const {
-    const bool inTime = await([&] {
-      if (failed_.load(std::memory_order_relaxed))
-        throw Error(ResultCode::kInternalError, "the other side has failed");
-      return step();
-    });
-    if (!inTime) throw OutOfTime();
-  }
-
- private:
-  static constexpr int kSpins = 10000;  // before the core is offered to others
-
-  // Returns false if time has run out before.
-  template <typename Condition>
-  bool await(Condition&& condition) const {
-    for (int spins = 0; !condition(); ++spins) {
-      if (spins < kSpins) continue;
-      if (Clock::now() >= end_) return false;
-      std::this_thread::yield();
-    }
-    return true;
-  }
-
-  void run(const std::function<void(int)>& work, int side) noexcept {
-    try {
-      work(side);
-    } catch (...) {
-      // Only the first failure counts: the other side then fails because of it.
-      if (!failed_.exchange(true)) failure_ = std::current_exception();
-    }
-  }
-
-  void serve(int core) noexcept {
-    std::optional<device::OnCore> there;
-    run([&](int) { there.emplace(core); }, 1);
-    if (freed_.load()) there.reset();
-    for (std::uint32_t round = 1;; ++round) {
-      for (int spins = 0; begun_.load(std::memory_order_acquire) != round; ++spins) {
-        if (ended_.load(std::memory_order_relaxed)) return;
-        if (spins >= kSpins) std::this_thread::yield();
-      }
-      run(*work_, 1);
-      done_.store(round, std::memory_order_release);
-    }
-  }
-  // The other side may wait for a core that another program keeps, so it gets all cores.
-  void freeOther() {
-    freed_.store(true);
-    pthread_setaffinity_np(thread_.native_handle(), sizeof all_, &all_);
-  }
-  void finish() {
-    ended_.store(true, std::memory_order_relaxed);
-    freeOther();
-    thread_.join();
-  }
-
-  static cpu_set_t coresOfThread() {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    sched_getaffinity(0, sizeof cores, &cores);
-    return cores;
-  }
-
-  const Clock::time_point end_;
-  const cpu_set_t all_ = coresOfThread();  // before it is kept on one
-  const device::OnCore here_;
-  const std::function<void(int)>* work_ = nullptr;
-  alignas(128) std::atomic<std::uint32_t> begun_{0};
-  alignas(128) std::atomic<std::uint32_t> done_{0};
-  std::atomic<bool> ended_{false}, freed_{false};
-  std::atomic<bool> failed_{false};
-  std::exception_ptr failure_;
-  std::thread thread_;
-};
 
 // How one side reaches the other's memory.
 enum class Reach { kNothing, kThroughKernel, kMapped };
@@ -200,52 +79,6 @@ bool kernelReads() {
   const std::byte here{};
   return transport::ReadableMemory().holds(&here, 1);
 }
-
-// The buffers of both sides. Each side touches its own, so that they lie near it.
-//
-// The kernel locks a part of the page table, which is for 2 MiB of addresses, for each page that it reads through. Two processes have two
-// page tables. The buffers of these two threads lie in parts of their own, so that one side does not wait for the other: with a part in
-// common, reads took up to three times as long.
-class SideBuffers {
- public:
-  SideBuffers(TwoSides& sides, std::size_t bytes) : bytes_(bytes) {
-    for (std::size_t side = 0; side < 2; ++side) {
-      input_[side].reserve(bytes, 2 * side);
-      output_[side].reserve(bytes, 2 * side + 1);
-    }
-    sides.time([&](int side) {
-      for (std::byte* buffer : {input(side), output(side)})
-        std::memset(buffer, 0, bytes);  // sums of zeros are zeros
-    });
-  }
-  std::size_t bytes() const { return bytes_; }
-  std::byte* input(int side) const { return input_[side].data(); }
-  std::byte* output(int side) const { return output_[side].data(); }
-
- private:
-  class Buffer {
-   public:
-    Buffer() = default;
-    ~Buffer() {
-      if (data_ != nullptr) munmap(data_, bytes_);
-    }
-    Buffer(const Buffer&) = delete;
-    Buffer& operator=(const Buffer&) = delete;
-    void reserve(std::size_t bytes, std::size_t colour) {
-      data_ = reserveAddresses(bytes, colour);  // a multiple of 2 MiB
-      bytes_ = bytes;
-      if (data_ == nullptr || mprotect(data_, bytes, PROT_READ | PROT_WRITE) != 0)
-        throw Error(ResultCode::kSystemError, "no memory to measure copies with: {}", errnoText(errno));
-    }
-    std::byte* data() const { return data_; }
-
-   private:
-    std::byte* data_ = nullptr;
-    std::size_t bytes_ = 0;
-  };
-  const std::size_t bytes_;
-  Buffer input_[2], output_[2];
-};
 
 // Each side sends a message to the other and receives one, through queues like those between ranks. A rank alone with one direction waits
 // meanwhile, or copies a part of what is read: how long it takes says less about a rank that has both to do.
