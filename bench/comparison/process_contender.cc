@@ -123,16 +123,21 @@ void ProcessContender::prepare(std::uint64_t bytes) {
   tellAll(command);
 }
 
-double ProcessContender::measure(const Case& c, unsigned iterations, unsigned warmUps) {
+Command ProcessContender::commandFor(Command::Kind kind, const Case& c) const {
   Command command;
-  command.kind = Command::kRun;
+  command.kind = kind;
   command.operation = c.operation;
   command.bytes = c.bytes;
   command.inPlace = c.inPlace ? 1 : 0;
+  command.rewrites = options_.rewrites ? 1 : 0;
+  return command;
+}
+
+double ProcessContender::measure(const Case& c, unsigned iterations, unsigned warmUps) {
+  Command command = commandFor(Command::kRun, c);
   command.iterations = iterations;
   command.warmUps = warmUps;
   command.pipelined = options_.pipelined ? 1 : 0;
-  command.rewrites = options_.rewrites ? 1 : 0;
   Timing least = timingOf(tellAll(command));
   // A time slice of another program is as long as a measurement.
   for (int i = 1; options_.ownCores && least.preempted > 0 && i < kMaxTries; ++i)
@@ -141,13 +146,8 @@ double ProcessContender::measure(const Case& c, unsigned iterations, unsigned wa
 }
 
 std::optional<double> ProcessContender::measureApart(const Case& c, unsigned iterations) {
-  Command command;
-  command.kind = Command::kRunApart;
-  command.rewrites = options_.rewrites ? 1 : 0;
+  Command command = commandFor(Command::kRunApart, c);
   command.together = options_.together;
-  command.operation = c.operation;
-  command.bytes = c.bytes;
-  command.inPlace = c.inPlace ? 1 : 0;
   command.iterations = iterations;
   std::int64_t longest = 0;
   for (const Reply& reply : tellAll(command)) longest = std::max(longest, reply.apart);
@@ -156,14 +156,8 @@ std::optional<double> ProcessContender::measureApart(const Case& c, unsigned ite
 
 std::optional<std::uint64_t> ProcessContender::check(const Case& c) {
   if (!options_.hasResults) return std::nullopt;
-  Command command;
-  command.kind = Command::kCheck;
-  command.rewrites = options_.rewrites ? 1 : 0;
-  command.operation = c.operation;
-  command.bytes = c.bytes;
-  command.inPlace = c.inPlace ? 1 : 0;
   std::uint64_t wrong = 0;
-  for (const Reply& reply : tellAll(command)) wrong += reply.wrong;
+  for (const Reply& reply : tellAll(commandFor(Command::kCheck, c))) wrong += reply.wrong;
   return wrong;
 }
 

@@ -44,6 +44,7 @@ class ProcessContender : public Contender {
  private:
   void acceptRanks();
   void endRanks() noexcept;
+  Command commandFor(Command::Kind kind, const Case& c) const;
   std::vector<Reply> tellAll(const Command& command);
   Reply hear(const ControlSocket& rank, const Deadline& deadline);
 

@@ -54,8 +54,7 @@ struct HalfLine {
     return combined<kOp>(incoming, own);
   }
 };
-// Elements of even and of odd index are in vectors of their own. `kBias`: 2 to this power is what a 16-bit float with the bits of an element is too
-// small by.
+// Elements of even and of odd index are in vectors of their own. A 16-bit float with the bits of an element is 2^kBias times smaller than that.
 template <typename Conversion, int kBias>
 struct ByteLine {
   template <ReduceOp kOp>
