@@ -5,6 +5,7 @@
 //
 //   copyBytesStreaming(output, input, bytes);  // much more than the caches hold, and not read again soon
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -35,13 +36,27 @@ inline void prefetchToRead(const void* line) {
 
 // Leaves the written data in the caches, for the core that reads it next.
 void copyBytes(std::byte* out, const std::byte* in, std::size_t bytes);
-// Copies 8 to 16 bytes in two words that may overlap: half as many instructions as a call of the C library's copy.
-inline void copyTwoWords(std::byte* out, const std::byte* in, std::size_t bytes) {
-  std::uint64_t first = 0, last = 0;
+// Copies one to two words, as the first and the last one, which may overlap: half as many instructions as a call of the C library's copy.
+template <typename Word>
+void copyEnds(std::byte* out, const std::byte* in, std::size_t bytes) {
+  Word first{}, last{};
   std::memcpy(&first, in, sizeof first);
   std::memcpy(&last, in + bytes - sizeof last, sizeof last);
   std::memcpy(out, &first, sizeof first);
   std::memcpy(out + bytes - sizeof last, &last, sizeof last);
+}
+// Copies up to kFewBytes.
+constexpr std::size_t kFewBytes = 32;
+inline void copyFew(std::byte* out, const std::byte* in, std::size_t bytes) {
+  struct Words {
+    std::uint64_t low, high;
+  };
+  assert(bytes <= kFewBytes);
+  if (bytes > 16) return copyEnds<Words>(out, in, bytes);
+  if (bytes >= 8) return copyEnds<std::uint64_t>(out, in, bytes);
+  if (bytes >= 4) return copyEnds<std::uint32_t>(out, in, bytes);
+  if (bytes >= 2) return copyEnds<std::uint16_t>(out, in, bytes);
+  if (bytes == 1) *out = *in;
 }
 // Where data is between the core that copies it into memory which both cores share, and the one that copies it out. Both copy accordingly;
 // if they do not agree, it only takes longer.
@@ -56,13 +71,13 @@ constexpr std::size_t kLeastHandedOver = std::size_t{1} << 10;
 // Copies to memory that another core reads next, and has read before: its lines may be in the caches of that core.
 void copyMuchToCore(std::byte* out, const std::byte* in, std::size_t bytes, Handover handover);
 inline void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes, Handover handover) {
-  if (bytes >= 8 && bytes <= 16) return copyTwoWords(out, in, bytes);
+  if (bytes >= 8 && bytes <= 16) return copyEnds<std::uint64_t>(out, in, bytes);
   copyMuchToCore(out, in, bytes, handover);
 }
 // Copies from memory that another core has just written.
 void copyMuchFromCore(std::byte* out, const std::byte* in, std::size_t bytes, Handover handover);
 inline void copyFromCore(std::byte* out, const std::byte* in, std::size_t bytes, Handover handover) {
-  if (bytes >= 8 && bytes <= 16) return copyTwoWords(out, in, bytes);
+  if (bytes >= 8 && bytes <= 16) return copyEnds<std::uint64_t>(out, in, bytes);
   copyMuchFromCore(out, in, bytes, handover);
 }
 // Writes past the caches where the processor can (AVX): the memory need not be read first, and the caches keep what

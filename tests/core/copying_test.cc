@@ -53,6 +53,12 @@ TEST_P(Copies, AreExactWhenLarge) {
 
 TEST_P(Copies, OfNothingTouchNothing) { GetParam().copy(nullptr, nullptr, 0); }
 
+TEST(CopyFew, IsExactForEachLength) {
+  const std::vector<std::byte> in = pattern(64);
+  for (std::size_t bytes = 0; bytes <= kFewBytes; ++bytes)
+    for (std::size_t shift = 0; shift < 8; ++shift) check(copyFew, in, shift, 7 - shift, bytes);
+}
+
 TEST(StreamBytes, WritesTwoOutputsWhereverTheyBegin) {
   constexpr std::byte kBeside{0x5a};
   const std::vector<std::byte> in = pattern(1024);

@@ -27,10 +27,10 @@
 #endif
 
 /* The kinds of operations there are, ORed. */
-#define SMALL 1     /* staged data of all ranks */
-#define BROADCAST 2 /* staged data of rank 0 alone, which does not wait for the others */
+#define SMALL 1     /* inline or staged data of all ranks */
+#define BROADCAST 2 /* such data of rank 0 alone, which does not wait for the others */
 #define LARGE 4     /* in the buffers of all ranks */
-#define REDUCE 8    /* staged data of all ranks but rank 0, which alone waits for the others */
+#define REDUCE 8    /* such data of all ranks but rank 0, which alone waits for the others */
 #ifndef KINDS
 #define KINDS 15
 #endif

@@ -101,16 +101,21 @@ void submit(ncclComm& handle, const DataCall& call) {
   }
 }
 
+// Not inlined, so that calls which repeat need no stack for it.
+[[gnu::noinline]] ncclResult_t issueNew(const DataCall& call) {
+  bool isUnderWay = false;
+  GroupMembers::addCall(call.comm, call.name, [&](ncclComm& handle) {
+    submit(handle, call);
+    isUnderWay = !handle.impl->config().blocking && handle.impl->state() == comm::CommState::kInProgress;
+  });
+  return isUnderWay ? ncclInProgress : ncclSuccess;
+}
+
 ncclResult_t issue(const DataCall& call) {
   return guardInGroup([&] {
     if (comm::groupDepth() == 0 ? RepeatedGroups::repeats(call) : RepeatedGroups::counts(call))
       return ncclSuccess;
-    bool isUnderWay = false;
-    GroupMembers::addCall(call.comm, call.name, [&](ncclComm& handle) {
-      submit(handle, call);
-      isUnderWay = !handle.impl->config().blocking && handle.impl->state() == comm::CommState::kInProgress;
-    });
-    return isUnderWay ? ncclInProgress : ncclSuccess;
+    return issueNew(call);
   });
 }
 

@@ -124,6 +124,7 @@ void DirectExchange::start(const DirectWork& work) {
   work_ = work;
   call_ = postedCall(work);
   isBrought_ = isBrought(work, meeting_.rank());
+  if (InlineExchange::takes(work, meeting_.ranks())) return startInline();
   stagedIsPrepared_ = false;
   alwaysStaged_ =
       isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_, choices_);
@@ -139,9 +140,23 @@ void DirectExchange::start(const DirectWork& work) {
   begin(chooseWay());
 }
 
+void DirectExchange::startInline() {
+  way_ = Way::kInline;
+  inline_.start(work_, meeting_.rank(), meeting_.ranks());
+  look_ = isBrought_ ? &oneWayLook_ : isRooted(work_.function) ? nullptr : &inlineLook_;
+  beginInline();
+}
+
+void DirectExchange::beginInline() {
+  meeting_.next();
+  phase_ = Phase::kPost;
+}
+
 void DirectExchange::startAgain(const std::byte* input, std::byte* output) {
   work_.input = input;
   work_.output = output;
+  if (way_ == Way::kInline) return beginInline();
+  if (alwaysStaged_) return beginStaged();  // as start() has chosen for any buffers
   chooseStreaming();
   begin(chooseWay());
 }
@@ -182,29 +197,31 @@ bool DirectExchange::mayHaveTwoWays() { return unmappable_ || timedWays().used(b
 void DirectExchange::begin(Way way) {
   way_ = way;
   tellsNothing_ = false;
-  if (way == Way::kStaged) {
-    if (stagedIsPrepared_)
-      staged_.startAgain();
-    else
-      staged_.start(work_, meeting_.rank(), meeting_.ranks());
+  if (way == Way::kStaged && !stagedIsPrepared_) {
+    staged_.start(work_, meeting_.rank(), meeting_.ranks());
     stagedIsPrepared_ = true;
   }
-  look_ = firstLook();
-  nextMeeting();
+  look_ = isBrought_ ? &oneWayLook_ : way == Way::kStaged ? lookForStaged() : nullptr;
+  way == Way::kStaged ? beginStaged() : nextMeeting();
+}
+
+void DirectExchange::beginStaged() {
+  staged_.startAgain();
+  nextStage();
 }
 
 // Marks what the next stage uses of the rings. All ranks write theirs, or, if there is a root, those that bring data.
 void DirectExchange::nextStage() {
   meeting_.next(staged_.staging(), staged_.stagedBytes());
+  phase_ = Phase::kPost;
+  if (beats_) meeting_.beat();
   if (!counts_ || staged_.staging() != transport::StagingKind::kRing) return;
   transport::TouchedMemory& touched = touched_[std::min(kind_, touched_.size() - 1)];
   if (touched.touch(meeting_.placeInRing(), staged_.stagedBytes())) tellsNothing_ = true;
 }
 
 void DirectExchange::nextMeeting() {
-  if (way_ == Way::kStaged)
-    nextStage();
-  else if (way_ == Way::kBatched)
+  if (way_ == Way::kBatched)
     meeting_.next(batched_.staging(), batched_.stagedBytes());
   else
     meeting_.next();
@@ -212,19 +229,13 @@ void DirectExchange::nextMeeting() {
   if (beats_ && way_ != Way::kBatched) meeting_.beat();
 }
 
-FirstLook* DirectExchange::firstLook() {
-  if (isBrought_) return &oneWay_;
-  if (way_ != Way::kStaged || isRooted(work_.function)) return nullptr;
-  if (isInline()) return &inlined_;
-  return blockBytes(work_) <= kLooksLittle ? &little_ : nullptr;
+// At data that all ranks bring.
+FirstLook* DirectExchange::lookForStaged() {
+  return !isRooted(work_.function) && blockBytes(work_) <= kLooksLittle ? &littleLook_ : nullptr;
 }
 
-// kPost -> kMeet -> kWork -> kLeave. A staged operation passes kPost and kMeet once per stage and is done
-// then: no other rank uses its buffers. The others work on all ranks' buffers, and wait in kLeave until all
-// ranks have left them. An operation that is read posts like a mapped one, which shows that it cannot be, and
-// again for each further stage.
-DirectExchange::Outcome DirectExchange::step() {
-  const Outcome outcome = advance();
+DirectExchange::Outcome DirectExchange::stepOther() {
+  const Outcome outcome = way_ == Way::kStaged ? stepStaged() : stepMeeting();
   if (outcome != Outcome::kDone || way_ == Way::kBatched) return outcome;
   if (way_ != Way::kMapped) {
     if (counts_) noteTime();
@@ -292,11 +303,60 @@ void DirectExchange::chooseHandovers() {
   staged_.handOver(choices_.handover(anyIsFar), std::move(from));
 }
 
-DirectExchange::Outcome DirectExchange::advance() {
+// kPost -> kMeet. No other rank uses this one's buffers, so the operation is done then.
+DirectExchange::Outcome DirectExchange::stepInline() {
+  if (phase_ == Phase::kPost) {
+    if (inline_.posts()) {
+      if (!meeting_.slotIsFree()) return Outcome::kWouldBlock;
+      XYLEM_FAULT_POINT(kPost);
+      inline_.write(meeting_.mine());
+      meeting_.post(call_, 0);
+      prefetchToWrite(&meeting_.nextMine());
+    }
+    inline_.keepOwn();
+    if (look_ != nullptr) look_->begin(blockBytes(work_));
+    meeting_.restart();
+    phase_ = Phase::kMeet;
+  }
+  const bool met = meeting_.meet(inline_.awaited(), [this](int rank, const transport::Descriptor& theirs) {
+    if (look_ == &oneWayLook_ && oneWayLook_.othersAreAhead()) prefetchToRead(&meeting_.nextOf(rank));
+    if (!theirs.call.isSame(call_)) failDifferent(rank, theirs.call, call_);
+    inline_.take(rank, theirs);
+  });
+  if (!met) {
+    if (look_ != nullptr) look_->waits();
+    return Outcome::kWouldBlock;
+  }
+  if (look_ != nullptr) look_->arrived();
+  inline_.finish();
+  isBrought_ ? meeting_.leaveOneWay() : meeting_.leave();
+  return Outcome::kDone;
+}
+
+// kPost -> kMeet, once per stage.
+DirectExchange::Outcome DirectExchange::stepStaged() {
+  if (phase_ == Phase::kPost) {
+    if (staged_.posts() && !postStaged()) return Outcome::kWouldBlock;
+    staged_.keepOwn();
+    if (look_ != nullptr) look_->begin(blockBytes(work_));
+    meeting_.restart();
+    phase_ = Phase::kMeet;
+  }
+  if (!meetStaged()) {
+    if (look_ != nullptr) look_->waits();
+    return Outcome::kWouldBlock;
+  }
+  if (look_ != nullptr) look_->arrived();
+  return finishStage();
+}
+
+// kPost -> kMeet -> kWork -> kLeave: works on all ranks' buffers, and waits in kLeave until all have left these. An operation that is read posts
+// like a mapped one, which shows that it cannot be, and again for each further stage.
+DirectExchange::Outcome DirectExchange::stepMeeting() {
   for (;;) switch (phase_) {
       case Phase::kPost:
-        if (!post()) return Outcome::kWouldBlock;
-        if (way_ == Way::kStaged) staged_.keepOwn();
+        if (!meeting_.slotIsFree()) return Outcome::kWouldBlock;
+        post();
         if (look_ != nullptr) look_->begin(blockBytes(work_));
         meeting_.restart();
         phase_ = Phase::kMeet;
@@ -307,24 +367,18 @@ DirectExchange::Outcome DirectExchange::advance() {
           return Outcome::kWouldBlock;
         }
         if (look_ != nullptr) look_->arrived();
-        if (way_ == Way::kStaged) return finishStage();
-        if (way_ == Way::kRead) {
-          phase_ = Phase::kWork;
-          break;
-        }
-        if (way_ == Way::kBatched) {
-          if (!batched_.findOthers(meeting_)) {
-            meeting_.leave();
-            return Outcome::kDeclined;
-          }
-        } else if (!findBuffers()) {
-          meeting_.leave();
-          counts_ = counts_ && !isRooted(work_.function);  // two meetings would count for one
-          begin(Way::kStaged);
-          break;
-        }
         phase_ = Phase::kWork;
-        break;
+        if (way_ == Way::kRead) break;
+        if (way_ == Way::kBatched) {
+          if (batched_.findOthers(meeting_)) break;
+          meeting_.leave();
+          return Outcome::kDeclined;
+        }
+        if (findBuffers()) break;
+        meeting_.leave();
+        counts_ = counts_ && !isRooted(work_.function);  // two meetings would count for one
+        begin(Way::kStaged);
+        return stepStaged();
       case Phase::kWork:
         if (const Outcome outcome = work(); outcome != Outcome::kDone) return outcome;
         meeting_.leave();
@@ -390,64 +444,89 @@ bool DirectExchange::makeHuge() {
   return tookLong;
 }
 
-// Posts this rank's part. False if its slot is not free yet.
-bool DirectExchange::post() {
-  const bool staged = way_ == Way::kStaged;
-  if (staged && !staged_.posts()) return true;
+// Posts this rank's part of a stage. False if its slot is not free yet.
+bool DirectExchange::postStaged() {
   if (!meeting_.slotIsFree()) return false;
   XYLEM_FAULT_POINT(kPost);
-  if (way_ == Way::kBatched) {
-    batched_.post(meeting_, reach_);
-    meeting_.publish();
-    return true;
-  }
-  if (staged) staged_.write(meeting_);
-  transport::Descriptor& descriptor = meeting_.mine();
-  std::uint8_t flags = call_.flags;
-  if (!staged) {
-    MappedExchange::post(work_, reach_, meeting_.rank(), meeting_.ranks(), descriptor);
-    if (tellsToStream_) flags |= transport::PostedCall::kStreams;
-    if (admitsReaders_) flags |= transport::PostedCall::kAdmitsReaders;
-    if (saysReadable() && areReadable()) flags |= transport::PostedCall::kReadable;
-    if (mayRead_ && way_ == Way::kMapped && makeHuge()) flags |= transport::PostedCall::kTellsNothing;
-  } else if (!alwaysStaged_ && !isRooted(work_.function) && staged_.isFirstStage()) {
-    if (reach_.areMappable(work_)) flags |= transport::PostedCall::kReachable;
-    if (unreadable_ && areReadable()) flags |= transport::PostedCall::kReadable;
-  }
-  if (adapts_ && meeting_.rank() == teller_ && allSee()) {
-    hear(timedWays().second(blockBytes(work_)));
-    if (told().reads) flags |= transport::PostedCall::kReadsNext;
-  }
-  descriptor.call = call_;
-  descriptor.call.flags = flags;
-  meeting_.publish();
+  staged_.write(meeting_);
+  const bool oneWay = isRooted(work_.function);
+  std::uint8_t flags = 0;
+  if (!alwaysStaged_ && !oneWay && staged_.isFirstStage()) flags = buffersNow();
+  if (adapts_ && !oneWay) flags |= tellNext();
+  meeting_.post(call_, flags);
   // The others have read what was in the slot of the next meeting, so this rank fetches its lines before it writes them. Not if data is to
   // be written before the descriptor, and others come at the same time: a rank that looks meanwhile takes its line away again.
-  if (!staged || isInline() || isRooted(work_.function)) prefetchToWrite(&meeting_.nextMine());
-  if (staged && isRooted(work_.function)) staged_.fetchNextToWrite(meeting_);
+  if (oneWay) {
+    prefetchToWrite(&meeting_.nextMine());
+    staged_.fetchNextToWrite(meeting_);
+  }
   return true;
 }
 
-bool DirectExchange::meet() {
-  return meeting_.meet(way_ == Way::kStaged ? staged_.awaited() : meeting_.others(),
-                       [this](int rank, const transport::Descriptor& theirs) {
-                         // If data goes one way, the next descriptor may be there already.
-                         if (isRooted(work_.function) && oneWay_.othersAreAhead()) {
-                           prefetchToRead(&meeting_.nextOf(rank));
-                           if (way_ == Way::kStaged) staged_.fetchNextOf(rank, meeting_);
-                         }
-                         compare(rank, theirs.call);
-                         if (adapts_ && way_ != Way::kBatched && rank == teller_ && allSee())
-                           hear((theirs.call.flags & transport::PostedCall::kReadsNext) != 0);
-                       });
+// The flags of a rank that stages data, about its buffers.
+std::uint8_t DirectExchange::buffersNow() {
+  std::uint8_t flags = 0;
+  if (reach_.areMappable(work_)) flags |= transport::PostedCall::kReachable;
+  if (unreadable_ && areReadable()) flags |= transport::PostedCall::kReadable;
+  return flags;
 }
 
-// Throws if the other rank called another operation. This rank's own call is not looked up in its descriptor, as not every rank posts a
-// staged operation.
-void DirectExchange::compare(int rank, const transport::PostedCall& theirs) const {
-  const bool batched = way_ == Way::kBatched;
-  const transport::PostedCall& mine = batched ? meeting_.of(meeting_.rank()).call : call_;
-  if (batched ? isSameBatch(theirs, mine) : theirs.isSame(mine)) return;
+// The flag of the rank that decides, about the next operation of this size.
+std::uint8_t DirectExchange::tellNext() {
+  if (meeting_.rank() != teller_) return 0;
+  hear(timedWays().second(blockBytes(work_)));
+  return told().reads ? transport::PostedCall::kReadsNext : std::uint8_t{0};
+}
+
+// Posts this rank's part of a meeting for which no data is staged.
+void DirectExchange::post() {
+  XYLEM_FAULT_POINT(kPost);
+  if (way_ == Way::kBatched) {
+    batched_.post(meeting_, reach_);
+    return meeting_.publish();
+  }
+  MappedExchange::post(work_, reach_, meeting_.rank(), meeting_.ranks(), meeting_.mine());
+  std::uint8_t flags = 0;
+  if (tellsToStream_) flags |= transport::PostedCall::kStreams;
+  if (admitsReaders_) flags |= transport::PostedCall::kAdmitsReaders;
+  if (saysReadable() && areReadable()) flags |= transport::PostedCall::kReadable;
+  if (mayRead_ && way_ == Way::kMapped && makeHuge()) flags |= transport::PostedCall::kTellsNothing;
+  if (adapts_) flags |= tellNext();
+  meeting_.post(call_, flags);
+  prefetchToWrite(&meeting_.nextMine());
+}
+
+bool DirectExchange::meetStaged() {
+  return meeting_.meet(staged_.awaited(), [this](int rank, const transport::Descriptor& theirs) {
+    // If data goes one way, the next descriptor may be there already.
+    if (isRooted(work_.function) && oneWayLook_.othersAreAhead()) {
+      prefetchToRead(&meeting_.nextOf(rank));
+      staged_.fetchNextOf(rank, meeting_);
+    }
+    if (!theirs.call.isSame(call_)) failDifferent(rank, theirs.call, call_);
+    if (adapts_ && !isRooted(work_.function)) hearNext(rank, theirs.call);
+  });
+}
+
+bool DirectExchange::meet() {
+  return meeting_.meet(meeting_.others(), [this](int rank, const transport::Descriptor& theirs) {
+    if (way_ == Way::kBatched) {
+      const transport::PostedCall& mine = meeting_.of(meeting_.rank()).call;
+      if (!isSameBatch(theirs.call, mine)) failDifferent(rank, theirs.call, mine);
+      return;
+    }
+    if (isRooted(work_.function) && oneWayLook_.othersAreAhead()) prefetchToRead(&meeting_.nextOf(rank));
+    if (!theirs.call.isSame(call_)) failDifferent(rank, theirs.call, call_);
+    if (adapts_) hearNext(rank, theirs.call);
+  });
+}
+
+void DirectExchange::hearNext(int rank, const transport::PostedCall& theirs) {
+  if (rank == teller_) hear((theirs.flags & transport::PostedCall::kReadsNext) != 0);
+}
+
+void DirectExchange::failDifferent(int rank, const transport::PostedCall& theirs,
+                                   const transport::PostedCall& mine) const {
   throw Error(ResultCode::kInvalidUsage, "the ranks called different operations: rank {} {}, rank {} {}",
               rank, textOf(theirs), meeting_.rank(), textOf(mine));
 }
@@ -472,7 +551,7 @@ DirectExchange::Outcome DirectExchange::finishStage() {
   staged_.finish(meeting_);
   isBrought_ ? meeting_.leaveOneWay() : meeting_.leave();
   if (staged_.done()) return Outcome::kDone;
-  nextMeeting();
+  nextStage();
   return Outcome::kAdvanced;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 // Collectives among the ranks of one host in a single exchange: all ranks meet (Meeting), and the data takes
-// one of four ways:
+// one of five ways:
 //
+//  - inline (InlineExchange): in the descriptors by which ranks meet. For a few bytes.
 //  - staged (StagedExchange): through the ranks' staging areas in shared memory, piece by piece. For little
 //    data, and if a buffer cannot be mapped.
 //  - mapped (MappedExchange): each rank takes an equal share of the elements, reads them from all inputs and
@@ -33,6 +34,7 @@
 #include "runtime/collectives/batched_exchange.h"
 #include "runtime/collectives/direct_share.h"
 #include "runtime/collectives/first_look.h"
+#include "runtime/collectives/inline_exchange.h"
 #include "runtime/collectives/mapped_exchange.h"
 #include "runtime/collectives/meeting.h"
 #include "runtime/collectives/read_exchange.h"
@@ -75,7 +77,7 @@ class DirectExchange {
   // false, or step() declines, each of them has to be started alone.
   bool startBatch(std::span<const DirectWork> works);
   // Goes on as far as possible without waiting.
-  Outcome step();
+  Outcome step() { return way_ == Way::kInline ? stepInline() : stepOther(); }
   // After kWouldBlock: the rank that has to act first.
   int waitsFor() const { return meeting_.waitsFor(); }
   // Whether this rank has written results of the last operation on mapped buffers past the caches.
@@ -84,15 +86,22 @@ class DirectExchange {
   bool isFar(int rank) const { return others_[static_cast<std::size_t>(rank)].distance.isFar(); }
 
  private:
-  enum class Way { kStaged, kMapped, kRead, kBatched };
+  enum class Way { kInline, kStaged, kMapped, kRead, kBatched };
   enum class Phase { kPost, kMeet, kWork, kLeave };
   Way chooseWay();
-  Outcome advance();
-  bool findBuffers();
+  void startInline();
+  void beginInline();
   void begin(Way way);
+  void beginStaged();
   void nextStage();
   void nextMeeting();
-  FirstLook* firstLook();
+  Outcome stepInline();
+  Outcome stepOther();
+  Outcome stepStaged();
+  // Not inlined, so that small staged operations need no stack for the rest.
+  [[gnu::noinline]] Outcome stepMeeting();
+  bool findBuffers();
+  FirstLook* lookForStaged();
   // Operations of one kind, which is their function and root, and one size; all ranks know the same of them.
   struct Told {
     bool reads = false;         // the next one
@@ -116,12 +125,6 @@ class DirectExchange {
   Other& other() { return others_[static_cast<std::size_t>(partner())]; }
   void noteDistance();
   void chooseHandovers();
-  // Whether the data of `work_` is in the descriptors.
-  bool isInline() const {
-    return way_ == Way::kStaged && staged_.staging() == transport::StagingKind::kInline;
-  }
-  // Whether all ranks see what each posts.
-  bool allSee() const { return way_ != Way::kStaged || !isRooted(work_.function); }
   bool mayHaveTwoWays();
   void noteTime();
   // One rank decides for all whether results on mapped buffers are written past the caches, and tells them in what it posts for the operation.
@@ -134,9 +137,16 @@ class DirectExchange {
   bool areReadable();
   // Puts the memory of this rank that the others will use into huge pages, if they often do. Whether that took a while.
   bool makeHuge();
-  bool post();
+  bool postStaged();
+  [[gnu::noinline]] std::uint8_t buffersNow();
+  [[gnu::noinline]] std::uint8_t tellNext();
+  void post();
+  bool meetStaged();
   bool meet();
-  void compare(int rank, const transport::PostedCall& theirs) const;
+  [[gnu::noinline]] void hearNext(int rank, const transport::PostedCall& theirs);
+  // Throws: `rank` has called `theirs`, this rank `mine`.
+  [[noreturn]] void failDifferent(int rank, const transport::PostedCall& theirs,
+                                  const transport::PostedCall& mine) const;
   bool anyPosted(std::uint8_t flag) const;
   bool allPosted(std::uint8_t flag) const;
   Outcome finishStage();
@@ -162,10 +172,12 @@ class DirectExchange {
   std::vector<transport::TouchedMemory> touched_;
   std::uint64_t starts_ = 0;  // without repetitions
   DirectWork work_;
-  transport::PostedCall call_;  // `work_`, as this rank posts it
+  // `work_`, as this rank posts it. Not every rank posts, so calls of others are compared with this one.
+  transport::PostedCall call_;
   Way way_ = Way::kStaged;
   Phase phase_ = Phase::kPost;
-  bool isBrought_ = false;         // data goes one way, and this rank is one that it is brought to
+  bool isBrought_ = false;  // data goes one way, and this rank is one that it is brought to
+  // The following are as the last work that was not inline left them.
   bool alwaysStaged_ = false;      // `work_` is staged wherever buffers lie
   bool stagedIsPrepared_ = false;  // `staged_` knows `work_`
   bool suitsRead_ = false;         // `work_` can be read
@@ -185,9 +197,11 @@ class DirectExchange {
   bool closed_ = false;              // some rank can never read another one's process
   std::uint64_t stagedUnasked_ = 0;  // operations that were staged for one of these without asking again
   std::chrono::steady_clock::time_point begun_{};  // `work_`, if times_
-  // At data that goes one way; and at little that goes both ways, in descriptors or in staging areas, which take longer to write.
-  FirstLook oneWay_{FirstLook::kOneWay}, inlined_{FirstLook::kBothWays}, little_{FirstLook::kBothWays};
+  // At data that goes one way; and at little that goes both ways, in descriptors, or in staging areas, which take longer to write.
+  FirstLook oneWayLook_{FirstLook::kOneWay}, inlineLook_{FirstLook::kBothWays},
+      littleLook_{FirstLook::kBothWays};
   FirstLook* look_ = nullptr;  // of `work_`; null: this rank looks at once
+  InlineExchange inline_;
   StagedExchange staged_;
   MappedExchange mapped_;
   ReadExchange reading_;

@@ -5,7 +5,7 @@
 // false, and waitsFor() names the rank that has to act first.
 //
 //   meeting.next();                          // or next(staging, bytes), if this rank or another one stages data
-//   if (meeting.slotIsFree()) { describe(meeting.mine()); meeting.publish(); }
+//   if (meeting.slotIsFree()) { bring(meeting.mine()); meeting.post(call, flags); }
 //   if (meeting.meet(meeting.others(), compare)) use(meeting.of(peer));
 //   meeting.leave();
 //   if (meeting.othersLeft()) reuse(buffers);
@@ -48,7 +48,7 @@ class Meeting {
   transport::PeerMemory& memoryOf(int peer) const { return *peers_[static_cast<std::size_t>(peer)].memory; }
 
   // The next meeting. Ranks stage up to `bytes` for it where `staging` says; all ranks say the same.
-  void next(transport::StagingKind staging = transport::StagingKind::kInline, std::size_t bytes = 0) {
+  void next(transport::StagingKind staging = transport::StagingKind::kNone, std::size_t bytes = 0) {
     ++number_;
     restart();
     waitsFor_ = -1;
@@ -88,6 +88,14 @@ class Meeting {
   void beat() { mailbox_.beat.store(static_cast<std::uint32_t>(number_), std::memory_order_release); }
   const std::atomic<std::uint32_t>& beatOf(int rank) const { return mailboxOf(rank).beat; }
   void publish() { mine().number.store(number_, std::memory_order_release); }
+  // Writes the call, with `flags` besides its own, and publishes the descriptor.
+  void post(const transport::PostedCall& call, std::uint8_t flags) {
+    transport::Descriptor& descriptor = mine();
+    const auto all = static_cast<std::uint8_t>(call.flags | flags);
+    descriptor.call = call;
+    descriptor.call.flags = all;
+    publish();
+  }
 
   // The descriptor of any rank, and the staging area of another one. Valid after meet(), for the ranks that
   // it awaited.
@@ -150,7 +158,7 @@ class Meeting {
   const std::vector<DirectPeer> peers_;
   std::vector<int> others_;
   std::uint64_t number_ = 0;
-  transport::StagingKind staging_ = transport::StagingKind::kInline;
+  transport::StagingKind staging_ = transport::StagingKind::kNone;
   StagingRing ring_;
   bool ringIsPopulated_ = false;
   std::size_t ringAt_ = 0, ringBytes_ = 0;  // of this meeting, if it is staged in the ring

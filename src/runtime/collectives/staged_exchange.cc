@@ -30,7 +30,9 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   ranks_ = ranks;
   const bool isRoot = rank == work.root;
   shares_ = sharesWork(work.function, blockBytes(work), ranks);
-  blocks_ = sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
+  sendsBlocks_ = sendsBlocks(work.function);
+  reduces_ = reduces(work.function);
+  blocks_ = sendsBlocks_ ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
   const std::size_t block = blockBytes(work);
   const bool oneWay = isRooted(work.function) && !shares_ && block <= kMostInSmallPieces;
   const std::size_t most =
@@ -49,15 +51,13 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
       awaited_.push_back(other);
   staged_.resize(static_cast<std::size_t>(ranks));
   factors_.resize(static_cast<std::size_t>(ranks));
-  if (reduces(work.function)) std::fill(factors_.begin(), factors_.end(), work.reduction.factor);
+  if (reduces_) std::fill(factors_.begin(), factors_.end(), work.reduction.factor);
   startAgain();
 }
 
-std::size_t StagedExchange::pieceCount() const { return std::min(maxPiece_, work_->count - done_); }
-
 RankShare StagedExchange::pieceShare(int rank) const {
   DirectWork piece = *work_;
-  piece.count = pieceCount();
+  piece.count = piece_;
   return shareOf(piece, ranks_, rank);
 }
 
@@ -65,33 +65,31 @@ RankShare StagedExchange::pieceShare(int rank) const {
 void StagedExchange::write(Meeting& meeting) {
   if (!writes()) return;
   std::byte* const staging = meeting.staging();
+  const std::size_t piece = bytes(piece_);
+  const std::byte* const input = work_->input + pieceAt();
+  if (!shares_ && !sendsBlocks_) return copyToCore(staging, input, piece, to_);
   const auto copyTo = [this](std::byte* out, const std::byte* in, std::size_t bytes) {
     if (bytes > 0) copyToCore(out, in, bytes, to_);
   };
-  const std::size_t piece = bytes(pieceCount());
-  const std::byte* const input = work_->input + pieceAt();
   if (shares_) {
     const RankShare own = pieceShare(rank_);
     copyTo(staging, input, bytes(own.begin));
     copyTo(staging + bytes(own.end), input + bytes(own.end), piece - bytes(own.end));
-  } else if (sendsBlocks(work_->function)) {
+  } else {
     for (int rank = 0; rank < ranks_; ++rank)
       if (rank != rank_) copyTo(staging + stagedBlockAt(rank, rank_), input + blockAt(rank), piece);
-  } else {
-    copyTo(staging, input, piece);
   }
 }
 
 // Descriptors of ranks that are not awaited may be written just now.
 void StagedExchange::finish(Meeting& meeting) {
-  const bool reduced = reduces(work_->function);
-  if (reduced)
+  if (reduces_)
     for (const int rank : awaited()) {
       const auto r = static_cast<std::size_t>(rank);
       staged_[r] = meeting.stagingOf(rank);
       if (work_->scaled) factors_[r] = factorOf(*work_, meeting.of(rank));
     }
-  if (!reduced) {
+  if (!reduces_) {
     copyPiece(meeting);
   } else if (!shares_) {
     reducePiece();
@@ -104,13 +102,14 @@ void StagedExchange::finish(Meeting& meeting) {
     collectShares();
   }
   collecting_ = false;
-  done_ += pieceCount();
+  done_ += piece_;
   through_ = done_ == work_->count;
+  nextPiece();
 }
 
 void StagedExchange::copyPiece(const Meeting& meeting) const {
   if (awaited_.empty()) return;
-  const std::size_t piece = bytes(pieceCount());
+  const std::size_t piece = bytes(piece_);
   std::byte* const output = work_->output + pieceAt();
   const bool gathers = work_->function != Function::kBroadcast,
              toAll = work_->function == Function::kAlltoAll;
@@ -122,7 +121,7 @@ void StagedExchange::copyPiece(const Meeting& meeting) const {
 void StagedExchange::reducePiece() {
   if (!needsOutput(*work_, rank_)) return;
   const bool scatters = work_->function == Function::kReduceScatter;
-  const std::size_t count = pieceCount();
+  const std::size_t count = piece_;
   sources_.clear();
   for (int rank = 0; rank < ranks_; ++rank)
     sources_.push_back(rank == rank_ ? work_->input + pieceAt() + (scatters ? blockAt(rank) : 0)

@@ -4,8 +4,10 @@
 //
 //   staged.start(work, rank, ranks);
 //   while (!staged.done()) {
-//     if (staged.posts()) staged.write(meeting);
-//     publish(meeting);
+//     if (staged.posts()) {
+//       staged.write(meeting);
+//       meeting.post(call, 0);
+//     }
 //     staged.keepOwn();
 //     waitFor(staged.awaited());
 //     staged.finish(meeting);
@@ -67,12 +69,13 @@ class StagedExchange {
   void startAgain() {
     done_ = 0;
     collecting_ = through_ = false;
+    nextPiece();
   }
   bool done() const { return through_; }
   bool isFirstStage() const { return done_ == 0 && !collecting_; }
   // Where the data of this stage is, and how much each rank stages at most.
   transport::StagingKind staging() const { return staging_; }
-  std::size_t stagedBytes() const { return blocks_ * bytes(pieceCount()); }
+  std::size_t stagedBytes() const { return blocks_ * bytes(piece_); }
 
   // How staged data goes from now on: to the other ranks, and from each of them, by rank.
   void handOver(Handover to, std::vector<Handover> from) {
@@ -98,7 +101,7 @@ class StagedExchange {
   // Copies from this rank's own input to its output, if nothing is reduced, while the other ranks are on
   // their way.
   void keepOwn() const {
-    if (keepsOwn(*work_, rank_)) collectives::keepOwn(*work_, rank_, pieceAt(), bytes(pieceCount()));
+    if (keepsOwn(*work_, rank_)) collectives::keepOwn(*work_, rank_, pieceAt(), bytes(piece_));
   }
   // Ends the stage, once all awaited ranks have posted.
   void finish(Meeting& meeting);
@@ -116,14 +119,14 @@ class StagedExchange {
   void collectShares() const;
 
   std::size_t bytes(std::size_t elements) const { return elements * work_->reduction.elementBytes; }
-  // The current piece: its elements, and where it lies in a block.
-  std::size_t pieceCount() const;
+  void nextPiece() { piece_ = std::min(maxPiece_, work_->count - done_); }
+  // Where the current piece lies in a block.
   std::size_t pieceAt() const { return bytes(done_); }
   // Where the block of `rank` lies in a buffer with blocks of all ranks.
   std::size_t blockAt(int rank) const { return static_cast<std::size_t>(rank) * bytes(work_->count); }
   // Where the block for `reader` lies in the staging area of `writer`, which has no block for itself there.
   std::size_t stagedBlockAt(int reader, int writer) const {
-    return static_cast<std::size_t>(reader < writer ? reader : reader - 1) * bytes(pieceCount());
+    return static_cast<std::size_t>(reader < writer ? reader : reader - 1) * bytes(piece_);
   }
   Handover from(int rank) const { return from_[static_cast<std::size_t>(rank)]; }
   const std::byte* stagedBy(int rank) const { return staged_[static_cast<std::size_t>(rank)]; }
@@ -134,14 +137,16 @@ class StagedExchange {
   std::vector<Handover> from_;
   const DirectWork* work_ = nullptr;
   int rank_ = 0, ranks_ = 1;
+  bool reduces_ = false, sendsBlocks_ = false;
   bool shares_ = false;       // each rank reduces its share
   bool posts_ = false;        // this rank does
   bool writes_ = false;       // it stages data of its own, in the first stage of a piece
   std::vector<int> awaited_;  // ranks
-  transport::StagingKind staging_ = transport::StagingKind::kInline;
+  transport::StagingKind staging_ = transport::StagingKind::kNone;
   std::size_t blocks_ = 1;    // that a rank stages at once
   std::size_t maxPiece_ = 0;  // elements
   std::size_t done_ = 0;      // elements
+  std::size_t piece_ = 0;     // elements of the current piece
   bool collecting_ = false;   // the second stage of a piece
   bool through_ = true;
   std::vector<const std::byte*> staged_;  // by rank: staging areas of the ranks that this one awaits

@@ -273,7 +273,7 @@ void Communicator::launch(std::span<const CommOperation> operations, std::uint64
   if (const CommState now = state(); now != CommState::kReady)
     requireReady(now, name(operations.front().function));
   if (!joined_) throw *failure();
-  if (connectsLater(operations))
+  if (!config_.blocking && connectsLater(operations))
     return background([this, kept = std::vector(operations.begin(), operations.end())] {
       Logger::setThreadDevice(membership_.device);
       try {

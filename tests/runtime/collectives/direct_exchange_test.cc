@@ -112,12 +112,27 @@ void runOutOfReach(ExchangeJob& job, Function function, std::size_t count, bool 
   }
 }
 
-TEST_P(DirectExchangeOf, UnmappableBuffersOfEveryCollectiveAreStaged) {
+TEST(InlineExchange, TakesWhatFitsIntoADescriptor) {
+  std::vector<std::int64_t> buffer(5);
+  DirectWork work = sumOf(buffer, 5);
+  for (const std::size_t count : {1, 4, 5}) {
+    work.count = count;
+    work.function = Function::kAllReduce;
+    EXPECT_EQ(InlineExchange::takes(work, 5), count <= 4) << count;
+    work.function = Function::kAllGather;
+    EXPECT_EQ(InlineExchange::takes(work, 5), count <= 4) << count;
+    work.function = Function::kAlltoAll;  // blocks for four other ranks
+    EXPECT_EQ(InlineExchange::takes(work, 5), count == 1) << count;
+  }
+}
+
+TEST_P(DirectExchangeOf, UnmappableBuffersOfEveryCollectiveAreInlineOrStaged) {
   ExchangeJob job(GetParam(), Reach::kNone);
   unsigned seed = 1;
-  // In one stage, two, and several pieces.
+  // In descriptors, in one stage, two, and several pieces.
   const std::size_t longest = job.ranks() <= 3 ? 150001 : 40011;
-  for (const std::size_t count : {std::size_t{500}, std::size_t{5000}, std::size_t{16384}, longest})
+  for (const std::size_t count : {std::size_t{1}, std::size_t{4}, std::size_t{5}, std::size_t{500},
+                                  std::size_t{5000}, std::size_t{16384}, longest})
     for (const Function function : kAllCollectives)
       for (const int root : {0, job.ranks() - 1}) {
         runOutOfReach(job, function, count, false, root, seed++);
@@ -290,7 +305,7 @@ TEST_P(DirectExchangeOf, BlocksAreReadThroughTheKernelWhereThatIsChosen) {
   EXPECT_EQ(readsBy(Function::kReduce, 4999), 0);
   EXPECT_EQ(readsBy(Function::kReduce, 5000), others == 1 ? 1 : 0);
   EXPECT_EQ(readsBy(Function::kReduce, 10000), others == 1 ? 2 : 0);  // each reads what it reduces
-  EXPECT_EQ(readsBy(Function::kBroadcast, 550000), 2 * others);      // pieces of 4 MiB
+  EXPECT_EQ(readsBy(Function::kBroadcast, 550000), 2 * others);       // pieces of 4 MiB
   EXPECT_EQ(readsBy(Function::kBroadcast, 550001), 0);
   EXPECT_EQ(readsOf([&] { runAllToAll(job, 5001, seed++); }), (others + 1) * others);
 }
@@ -687,22 +702,24 @@ TEST(DirectExchange, WhatWasMeasuredBetweenFarCoresDoesNotHoldForNearOnes) {
 
 // Some ranks have kept the operation that they repeat, others have not: they have to go the same ways.
 TEST_P(DirectExchangeOf, RanksThatKeptAnOperationGoTheWayOfThoseThatHaveNot) {
-  constexpr std::size_t kCount = 1100;
-  std::byte* const secret = testing::secretMemory(kCount * sizeof(std::int64_t));
+  constexpr std::size_t kMost = 1100;
+  std::byte* const secret = testing::secretMemory(kMost * sizeof(std::int64_t));
   if (secret == nullptr) GTEST_SKIP() << "the kernel has no memfd_secret";
-  for (const Function function : {Function::kAllGather, Function::kBroadcast}) {
-    ExchangeJob job(GetParam(), Reach::kRead, false,
-                    transport::CopyChoices::fromText("block_read_up_to=1000000,adapt=1"));
-    Buffers inputs = buffersOf(job.ranks(), kCount);
-    Buffers outputs(inputs.size(), std::vector<std::int64_t>(
-                                       function == Function::kAllGather ? inputs.size() * kCount : kCount));
-    std::mt19937 random(1);
-    for (unsigned i = 0; i < 600; ++i) {
-      if (i % 100 == 0) job.useTimes(i % 200 == 0 ? 20us : 30us, i % 200 == 0 ? 30us : 20us);
-      runRepeated(job, function, random() % 8 == 0 ? secret : nullptr, inputs, outputs, i, i > 0);
-      ASSERT_FALSE(HasFatalFailure()) << name(function) << " " << i;
+  // Inline, always staged, and staged or read.
+  for (const std::size_t count : {std::size_t{4}, std::size_t{30}, kMost})
+    for (const Function function : {Function::kAllGather, Function::kBroadcast}) {
+      ExchangeJob job(GetParam(), Reach::kRead, false,
+                      transport::CopyChoices::fromText("block_read_up_to=1000000,adapt=1"));
+      Buffers inputs = buffersOf(job.ranks(), count);
+      Buffers outputs(inputs.size(), std::vector<std::int64_t>(
+                                         function == Function::kAllGather ? inputs.size() * count : count));
+      std::mt19937 random(1);
+      for (unsigned i = 0; i < (count == kMost ? 600U : 100U); ++i) {
+        if (i % 100 == 0) job.useTimes(i % 200 == 0 ? 20us : 30us, i % 200 == 0 ? 30us : 20us);
+        runRepeated(job, function, random() % 8 == 0 ? secret : nullptr, inputs, outputs, i, i > 0);
+        ASSERT_FALSE(HasFatalFailure()) << name(function) << " of " << count << ", " << i;
+      }
     }
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, DirectExchangeOf, Values(2, 3, 5, 8));

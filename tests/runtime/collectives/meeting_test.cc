@@ -152,6 +152,26 @@ TEST(Meeting, DifferentCallsAreNamed) {
   }
 }
 
+// Inline, staged in an area or in the ring, or in buffers: a call that goes another way is found by both ranks.
+TEST(Meeting, CallsThatGoOtherWaysAreNamed) {
+  Buffers buffers = buffersOf(2, 40000);
+  for (const Reach reach : {Reach::kAll, Reach::kNone})
+    for (const std::size_t mine : {4, 5, 300, 40000})
+      for (const std::size_t theirs : {4, 5, 300, 40000}) {
+        if (mine == theirs) continue;
+        ExchangeJob job(2, reach);
+        const std::size_t counts[] = {mine, theirs};
+        for (int rank = 0; rank < 2; ++rank) {
+          DirectWork work = sumOf(buffers[static_cast<std::size_t>(rank)], 2);
+          work.count = counts[rank];
+          job[rank].start(work);
+        }
+        EXPECT_EQ(job[0].step(), Outcome::kWouldBlock);
+        EXPECT_THROW(job[1].step(), Error) << mine << " and " << theirs;
+        EXPECT_THROW(job[0].step(), Error) << mine << " and " << theirs;
+      }
+}
+
 // Data is brought to both, and neither would wait for the other's if the root of a Reduce did not post.
 TEST(Meeting, DifferentRootsAreNamed) {
   ExchangeJob job(2);

@@ -85,24 +85,26 @@ class Issuer {
     CapturedLaunch* captured;  // null then
     CallEvents events;
   };
-  void launchOnGpu(std::span<const CommOperation> operations);
+  // Not inlined, so that small operations need no stack for it.
+  [[gnu::noinline]] void launchOnGpu(std::span<const CommOperation> operations);
   CapturedLaunch& unusedCapture();
   void addToGraph(std::span<const CommOperation> operations, const Staged& staged);
   void awaitConnections(std::span<const CommOperation> operations);
   const TransferPart* notAgreedOn(std::span<const TransferPart> parts);
   bool comesFirst(std::span<const CommOperation> operations) const;
   bool isSmall(std::span<const CommOperation> operations) const;
-  void keepWork(std::span<const CommOperation> operations, const GroupBytes& bytes);
-  GroupBytes makeWork(std::span<const CommOperation> operations);
+  [[gnu::noinline]] void keepWork(std::span<const CommOperation> operations, const GroupBytes& bytes);
+  [[gnu::noinline]] GroupBytes makeWork(std::span<const CommOperation> operations);
   CallEvents tellProfiler(std::span<const CommOperation> operations, bool follows = true) {
     return profiling_ == nullptr ? CallEvents() : startEvents(operations, follows);
   }
-  CallEvents startEvents(std::span<const CommOperation> operations, bool follows);
+  [[gnu::noinline]] CallEvents startEvents(std::span<const CommOperation> operations, bool follows);
   bool isBrief(std::span<const CommOperation> operations, const GroupBytes& bytes) const;
   bool queuesAreReady(const CommOperation& first);
   bool queuesAreConnected();
   bool stepNow(std::size_t bytes);
-  void issue(std::span<const CommOperation> operations, const GroupBytes& bytes, bool begun);
+  [[gnu::noinline]] void issue(std::span<const CommOperation> operations, const GroupBytes& bytes,
+                               bool begun);
   Scheduling scheduling();
   void record(std::span<const CommOperation> operations, LaunchTask& launch);
   std::uint64_t pathOf(const CommOperation& operation, int collectives);

@@ -13,8 +13,7 @@ bool isCall(const CommOperation& operation, const CallWords& call) {
 }  // namespace
 
 bool KeptWorks::again(std::span<const CommOperation> operations, std::uint64_t number) {
-  for (std::size_t i = 0; number != 0 && i < kMost; ++i) {
-    if (works_[i].number != number) continue;
+  if (const std::size_t i = number % kMost; number != 0 && works_[i].number == number) {
     now_ = i;
     if (now().single.item == nullptr) now().work->restart([](WorkItem&) {});
     return true;
@@ -25,7 +24,7 @@ bool KeptWorks::again(std::span<const CommOperation> operations, std::uint64_t n
     if (!std::equal(operations.begin(), operations.end(), kept.calls.begin(), kept.calls.end(), isCall))
       continue;
     now_ = i;
-    kept.number = ++last_;
+    kept.number = newNumber();
     const auto change = [&](WorkItem& item) { item.rebind(operations[item.place]); };
     if (kept.single.item != nullptr)
       change(*kept.single.item);
@@ -44,7 +43,7 @@ void KeptWorks::keep(std::span<const CommOperation> operations, const GroupBytes
   for (const CommOperation& operation : operations) now().calls.push_back(pack(signatureOf(operation)));
   now().single = now().work->openSingle();
   now().bytes = bytes;
-  now().number = ++last_;
+  now().number = newNumber();
 }
 
 void KeptWorks::forget() {

@@ -56,10 +56,12 @@ class KeptWorks {
   static constexpr std::size_t kMost = 4;
   Kept& now() { return works_[now_]; }
   const Kept& now() const { return works_[now_]; }
+  // The rest of a number by kMost is where its work is.
+  std::uint64_t newNumber() { return ++given_ * kMost + now_; }
 
   std::array<Kept, kMost> works_;
   std::size_t now_ = 0;
-  std::uint64_t last_ = 0;  // number that was given
+  std::uint64_t given_ = 0;  // numbers
 };
 
 }  // namespace xylem::comm

@@ -12,15 +12,14 @@ namespace {
 // How many calls the log shows beside an error.
 constexpr std::size_t kCallsAtTimeout = 5;
 
-// The clock is read at one launch in kLaunchesPerLook, and the peers' watch is asked once per kTimePerLook.
-constexpr std::uint32_t kLaunchesPerLook = 32;
+// The peers' watch is asked once in this time at most.
 constexpr std::chrono::milliseconds kTimePerLook{100};
 
 }  // namespace
 
 // In checked mode ranks find out themselves what differs, which says more than that another rank gave up.
-void LaunchQueue::askNowAndThen() {
-  if (++calls_ % kLaunchesPerLook != 0 || stallPolicy_.checked != 0) return;
+void LaunchQueue::ask() {
+  if (stallPolicy_.checked != 0) return;
   const auto now = std::chrono::steady_clock::now();
   if (now - asked_ < kTimePerLook) return;
   asked_ = now;
@@ -74,6 +73,8 @@ void LaunchQueue::issue(LaunchTask& launch, device::Stream& stream, bool lasting
   issued_.fetch_add(1, std::memory_order_release);
   device::Scheduler::instance().enqueue(stream, launch, lasting);
 }
+
+void LaunchQueue::throwFailure() const { throw *failure(); }
 
 std::optional<Error> LaunchQueue::failure() const {
   const std::lock_guard lock(failureMutex_);

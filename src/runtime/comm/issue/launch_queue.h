@@ -35,7 +35,9 @@ class LaunchQueue {
   // Before each launch, or what is done at once in place of one. A launch that waits for long asks whether a peer
   // has given up (stall.h); ranks that exchange data with each other only, and never wait for long, find out here:
   // the launches fail then. Only the issuing thread calls it.
-  void askNowAndThen();
+  void askNowAndThen() {
+    if (++calls_ % kLaunchesPerLook == 0) ask();
+  }
   // A launch, to be filled and issued before the next call. If earlier launches have failed, it fails, too.
   // Only the issuing thread calls it.
   LaunchTask& next();
@@ -71,7 +73,7 @@ class LaunchQueue {
   // failure, or the thread that failed the launches sees that it has begun.
   void noteBegun() { begun_.fetch_add(1, std::memory_order_seq_cst); }
   void throwIfFailed() const {
-    if (failed_.load(std::memory_order_seq_cst)) throw *failure();
+    if (failed_.load(std::memory_order_seq_cst)) throwFailure();
   }
   bool isTurn(std::uint64_t number) const { return turn_.load(std::memory_order_acquire) == number; }
   void passTurn() noexcept { turn_.fetch_add(1, std::memory_order_acq_rel); }
@@ -85,6 +87,10 @@ class LaunchQueue {
   ItemObserver* observer() { return observer_; }
 
  private:
+  // The clock is read at one launch of this many.
+  static constexpr std::uint32_t kLaunchesPerLook = 32;
+  void ask();
+  [[noreturn]] void throwFailure() const;
   bool keepFailure(const Error& error) noexcept;
   void putBack(LaunchTask& launch) noexcept;
 

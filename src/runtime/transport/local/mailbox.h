@@ -48,12 +48,12 @@ constexpr std::size_t kLeastCycle = 3 * kMostStaged;
 constexpr std::size_t kStagingRingBytes = std::size_t{4} << 20;
 // This many operations that brought data to a rank may be over there and not be counted in `left` yet (Meeting::leaveOneWay).
 constexpr std::size_t kMostUntold = 7;
-enum class StagingKind { kInline, kSmall, kLittle, kMany, kRing };
+// kNone: nothing is staged.
+enum class StagingKind { kNone, kSmall, kLittle, kMany, kRing };
 // Where this many bytes of an operation are staged, at most kMostStaged; those of more than `most` in the ring. All ranks have to come to
 // the same.
 constexpr StagingKind stagingFor(std::size_t bytes, bool oneWay = false,
                                  std::size_t most = kSmallStagingBytes) {
-  if (bytes <= kInlineBytes) return StagingKind::kInline;
   if (bytes > most) return StagingKind::kRing;
   if (oneWay && bytes <= kLittleStagingBytes) return StagingKind::kLittle;
   if (oneWay) return StagingKind::kMany;
@@ -68,7 +68,7 @@ constexpr std::size_t areasOf(StagingKind staging) {
       return kLittleStagingAreas;
     case StagingKind::kMany:
       return kManyStagingAreas;
-    case StagingKind::kInline:
+    case StagingKind::kNone:
     case StagingKind::kRing:
       return kMailboxSlots;
   }
@@ -136,11 +136,9 @@ struct Mailbox {
 
   Descriptor& slot(std::uint64_t number) { return descriptors[number % kMailboxSlots]; }
   const Descriptor& slot(std::uint64_t number) const { return descriptors[number % kMailboxSlots]; }
-  // Memory for the staged data of an operation, but where it is in the ring.
+  // Memory for the staged data of an operation, but where it is in the ring. Null for kNone.
   std::byte* stagingArea(std::uint64_t number, StagingKind staging) {
     switch (staging) {
-      case StagingKind::kInline:
-        return slot(number).data;
       case StagingKind::kSmall:
         return smallAreas[number % kSmallStagingAreas];
       case StagingKind::kLittle:
@@ -149,6 +147,8 @@ struct Mailbox {
         return manyAreas[number % kManyStagingAreas];
       case StagingKind::kRing:
         return ring;
+      case StagingKind::kNone:
+        break;
     }
     return nullptr;
   }

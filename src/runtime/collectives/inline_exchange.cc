@@ -1,0 +1,46 @@
+#include "runtime/collectives/inline_exchange.h"
+
+#include "runtime/collectives/combine_all.h"
+
+namespace xylem::collectives {
+
+void InlineExchange::start(const DirectWork& work, int rank, int ranks) {
+  work_ = &work;
+  rank_ = rank;
+  ranks_ = ranks;
+  bytes_ = blockBytes(work);
+  sends_ = sendsBlocks(work.function);
+  gathers_ = receivesBlocks(work.function);
+  reduces_ = reduces(work.function) && needsOutput(work, rank);
+  keeps_ = !reduces(work.function) && needsInput(work, rank);
+  const bool isRoot = isRooted(work.function) && rank == work.root;
+  // The root of a Reduce brings nothing, and has a descriptor for ranks that called another operation.
+  posts_ = work.function != Function::kBroadcast || isRoot;
+  writes_ = isBrought(work, rank) ? Writes::kNothing : sends_ ? Writes::kBlocks : Writes::kInput;
+  awaited_.clear();
+  const bool awaitsAll = !isRooted(work.function) || (isRoot && work.function == Function::kReduce);
+  for (int other = 0; other < ranks; ++other)
+    if (other != rank && (awaitsAll || (work.function == Function::kBroadcast && other == work.root)))
+      awaited_.push_back(other);
+  if (!reduces_) return;
+  sources_.resize(static_cast<std::size_t>(ranks));
+  factors_.assign(static_cast<std::size_t>(ranks), work.reduction.factor);
+}
+
+void InlineExchange::writeBlocks(transport::Descriptor& mine) const {
+  for (int rank = 0; rank < ranks_; ++rank)
+    if (rank != rank_) copyFew(mine.data + blockFor(rank, rank_), work_->input + blockAt(rank), bytes_);
+}
+
+void InlineExchange::copyOwn() const {
+  if (!isInPlace(*work_, rank_)) copyFew(ownOutput(*work_, rank_), ownInput(*work_, rank_), bytes_);
+}
+
+// In the order of the ranks.
+void InlineExchange::reduce() {
+  sources_[static_cast<std::size_t>(rank_)] = ownInput(*work_, rank_);
+  std::byte* const out = work_->output;
+  combineAll(work_->reduction, {sources_, factors_}, {&out, 1}, work_->count, false);
+}
+
+}  // namespace xylem::collectives

@@ -1,0 +1,90 @@
+#pragma once
+// One rank's part of a collective on one host whose data is so little that it lies in the descriptors by which ranks meet. Ranks read these
+// whatever way data takes, so no other way is faster, wherever the buffers are.
+//
+//   if (InlineExchange::takes(work, ranks)) inlined.start(work, rank, ranks);
+//   if (inlined.posts()) {
+//     inlined.write(meeting.mine());
+//     meeting.post(call, 0);
+//   }
+//   inlined.keepOwn();
+//   for (const int rank : inlined.awaited()) inlined.take(rank, descriptorOf(rank));
+//   inlined.finish();
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/copying.h"
+#include "runtime/collectives/direct_share.h"
+#include "runtime/transport/local/mailbox.h"
+
+namespace xylem::collectives {
+
+class InlineExchange {
+ public:
+  static bool takes(const DirectWork& work, int ranks) {
+    return blockBytes(work) * blocksOf(work, ranks) <= transport::kInlineBytes;
+  }
+  // `work` stays. For the same operation again, only the buffers in it may change.
+  void start(const DirectWork& work, int rank, int ranks);
+  // Whether this rank has a descriptor: a Broadcast has that of its root alone.
+  bool posts() const { return posts_; }
+  // The ranks whose descriptors this one needs.
+  std::span<const int> awaited() const { return awaited_; }
+  // Writes this rank's data.
+  void write(transport::Descriptor& mine) const {
+    if (writes_ == Writes::kInput) return copyFew(mine.data, work_->input, bytes_);
+    if (writes_ == Writes::kBlocks) writeBlocks(mine);
+  }
+  // Copies from this rank's own input to its output, if nothing is reduced, while the other ranks are on their way.
+  void keepOwn() const {
+    if (keeps_) copyOwn();
+  }
+  // Takes what an awaited rank brings. `theirs` stays as it is until finish().
+  void take(int rank, const transport::Descriptor& theirs) {
+    const std::byte* const data = theirs.data + blockFrom(rank);
+    if (!reduces_) return copyFew(work_->output + outputAt(rank), data, bytes_);
+    const auto r = static_cast<std::size_t>(rank);
+    sources_[r] = data;
+    if (work_->scaled) factors_[r] = factorOf(*work_, theirs);
+  }
+  // Once all awaited ranks are taken.
+  void finish() {
+    if (reduces_) reduce();
+  }
+
+ private:
+  enum class Writes { kNothing, kInput, kBlocks };
+  // How many blocks a rank writes: one for each other rank, or one for all.
+  static std::size_t blocksOf(const DirectWork& work, int ranks) {
+    return sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
+  }
+  static_assert(transport::kInlineBytes <= kFewBytes);
+  void writeBlocks(transport::Descriptor& mine) const;
+  void copyOwn() const;
+  void reduce();
+
+  std::size_t blockAt(int rank) const { return static_cast<std::size_t>(rank) * bytes_; }
+  std::size_t outputAt(int rank) const { return gathers_ ? blockAt(rank) : 0; }
+  // Where the block for `reader` lies in the descriptor of `writer`, which has none for itself there.
+  std::size_t blockFor(int reader, int writer) const {
+    return blockAt(reader < writer ? reader : reader - 1);
+  }
+  std::size_t blockFrom(int writer) const { return sends_ ? blockFor(rank_, writer) : 0; }
+
+  const DirectWork* work_ = nullptr;
+  int rank_ = 0, ranks_ = 1;
+  std::size_t bytes_ = 0;                  // of a block
+  bool sends_ = false, gathers_ = false;   // a block for each rank, and one of each
+  bool posts_ = false;                     // this rank does
+  Writes writes_ = Writes::kNothing;       // into its descriptor
+  bool keeps_ = false;                     // it may have data for itself
+  bool reduces_ = false;                   // this rank does; otherwise it copies
+  std::vector<int> awaited_;               // ranks
+  std::vector<const std::byte*> sources_;  // by rank
+  std::vector<Factor> factors_;            // by rank
+};
+
+}  // namespace xylem::collectives
