@@ -5,7 +5,6 @@
 //
 //   copyBytesStreaming(output, input, bytes);  // much more than the caches hold, and not read again soon
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -45,13 +44,15 @@ void copyEnds(std::byte* out, const std::byte* in, std::size_t bytes) {
   std::memcpy(out, &first, sizeof first);
   std::memcpy(out + bytes - sizeof last, &last, sizeof last);
 }
-// Copies up to kFewBytes.
-constexpr std::size_t kFewBytes = 32;
-inline void copyFew(std::byte* out, const std::byte* in, std::size_t bytes) {
+// Copies that are mostly of a few words.
+inline void copyLittle(std::byte* out, const std::byte* in, std::size_t bytes) {
   struct Words {
     std::uint64_t low, high;
   };
-  assert(bytes <= kFewBytes);
+  if (bytes > 32) {
+    std::memcpy(out, in, bytes);
+    return;
+  }
   if (bytes > 16) return copyEnds<Words>(out, in, bytes);
   if (bytes >= 8) return copyEnds<std::uint64_t>(out, in, bytes);
   if (bytes >= 4) return copyEnds<std::uint32_t>(out, in, bytes);

@@ -53,12 +53,6 @@ TEST_P(Copies, AreExactWhenLarge) {
 
 TEST_P(Copies, OfNothingTouchNothing) { GetParam().copy(nullptr, nullptr, 0); }
 
-TEST(CopyFew, IsExactForEachLength) {
-  const std::vector<std::byte> in = pattern(64);
-  for (std::size_t bytes = 0; bytes <= kFewBytes; ++bytes)
-    for (std::size_t shift = 0; shift < 8; ++shift) check(copyFew, in, shift, 7 - shift, bytes);
-}
-
 TEST(StreamBytes, WritesTwoOutputsWhereverTheyBegin) {
   constexpr std::byte kBeside{0x5a};
   const std::vector<std::byte> in = pattern(1024);
@@ -88,7 +82,8 @@ void fromCore(std::byte* out, const std::byte* in, std::size_t bytes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Copies,
-                         ::testing::Values(Kind{"cached", &copyBytes}, Kind{"streaming", &copyBytesStreaming},
+                         ::testing::Values(Kind{"cached", &copyBytes}, Kind{"little", &copyLittle},
+                                           Kind{"streaming", &copyBytesStreaming},
                                            Kind{"toNearCore", &toCore<Handover::kNearCache>},
                                            Kind{"toFarCore", &toCore<Handover::kFarCache>},
                                            Kind{"toMemory", &toCore<Handover::kMemory>},

@@ -372,7 +372,7 @@ class Calibrator {
     static constexpr std::array kSizes = {kKiB / 2, kKiB, 2 * kKiB, 4 * kKiB, 8 * kKiB};
     CopyChoices always = found.choices, never = found.choices;
     always.staged = transport::kMostStaged;
-    never.staged = transport::kInlineBytes;
+    never.staged = transport::kFirstLineBytes;
     Exchanges staged(Reach::kMapped, always), mapped(Reach::kMapped, never);
     fillRing(staged, buffers, always.cycle);
     const auto timed = keep(

@@ -124,10 +124,10 @@ void DirectExchange::start(const DirectWork& work) {
   work_ = work;
   call_ = postedCall(work);
   isBrought_ = isBrought(work, meeting_.rank());
-  if (InlineExchange::takes(work, meeting_.ranks())) return startInline();
-  stagedIsPrepared_ = false;
   alwaysStaged_ =
       isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_, choices_);
+  if (InlineExchange::takes(work, meeting_.ranks(), alwaysStaged_)) return startInline();
+  stagedIsPrepared_ = false;
   chooseStreaming();
   suitsRead_ = ReadExchange::suits(work.function, meeting_.ranks());
   beats_ = blockBytes(work) >= kLeastHandedOver;
@@ -143,7 +143,10 @@ void DirectExchange::start(const DirectWork& work) {
 void DirectExchange::startInline() {
   way_ = Way::kInline;
   inline_.start(work_, meeting_.rank(), meeting_.ranks());
-  look_ = isBrought_ ? &oneWayLook_ : isRooted(work_.function) ? nullptr : &inlineLook_;
+  look_ = isBrought_                 ? &oneWayLook_
+          : isRooted(work_.function) ? nullptr
+          : inline_.isInFirstLine()  ? &inlineLook_
+                                     : &littleLook_;
   beginInline();
 }
 
@@ -311,7 +314,7 @@ DirectExchange::Outcome DirectExchange::stepInline() {
       XYLEM_FAULT_POINT(kPost);
       inline_.write(meeting_.mine());
       meeting_.post(call_, 0);
-      prefetchToWrite(&meeting_.nextMine());
+      inline_.fetchToWrite(meeting_.nextMine());
     }
     inline_.keepOwn();
     if (look_ != nullptr) look_->begin(blockBytes(work_));
@@ -319,7 +322,8 @@ DirectExchange::Outcome DirectExchange::stepInline() {
     phase_ = Phase::kMeet;
   }
   const bool met = meeting_.meet(inline_.awaited(), [this](int rank, const transport::Descriptor& theirs) {
-    if (look_ == &oneWayLook_ && oneWayLook_.othersAreAhead()) prefetchToRead(&meeting_.nextOf(rank));
+    // If data goes one way, the next descriptor may be there already.
+    if (look_ == &oneWayLook_ && oneWayLook_.othersAreAhead()) inline_.fetchToRead(meeting_.nextOf(rank));
     if (!theirs.call.isSame(call_)) failDifferent(rank, theirs.call, call_);
     inline_.take(rank, theirs);
   });

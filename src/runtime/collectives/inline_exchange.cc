@@ -9,6 +9,8 @@ void InlineExchange::start(const DirectWork& work, int rank, int ranks) {
   rank_ = rank;
   ranks_ = ranks;
   bytes_ = blockBytes(work);
+  brought_ = broughtBytes(work, ranks);
+  isOneWay_ = isRooted(work.function);
   sends_ = sendsBlocks(work.function);
   gathers_ = receivesBlocks(work.function);
   reduces_ = reduces(work.function) && needsOutput(work, rank);
@@ -29,11 +31,11 @@ void InlineExchange::start(const DirectWork& work, int rank, int ranks) {
 
 void InlineExchange::writeBlocks(transport::Descriptor& mine) const {
   for (int rank = 0; rank < ranks_; ++rank)
-    if (rank != rank_) copyFew(mine.data + blockFor(rank, rank_), work_->input + blockAt(rank), bytes_);
+    if (rank != rank_) copyLittle(mine.data + blockFor(rank, rank_), work_->input + blockAt(rank), bytes_);
 }
 
 void InlineExchange::copyOwn() const {
-  if (!isInPlace(*work_, rank_)) copyFew(ownOutput(*work_, rank_), ownInput(*work_, rank_), bytes_);
+  if (!isInPlace(*work_, rank_)) copyLittle(ownOutput(*work_, rank_), ownInput(*work_, rank_), bytes_);
 }
 
 // In the order of the ranks.

@@ -1,8 +1,8 @@
 #pragma once
-// One rank's part of a collective on one host whose data is so little that it lies in the descriptors by which ranks meet. Ranks read these
-// whatever way data takes, so no other way is faster, wherever the buffers are.
+// One rank's part of a collective on one host whose data is so little that it lies in the descriptors by which ranks meet. Ranks read the first
+// line of these whatever way data takes, so for what fits into that no other way is faster, wherever the buffers are.
 //
-//   if (InlineExchange::takes(work, ranks)) inlined.start(work, rank, ranks);
+//   if (InlineExchange::takes(work, ranks, true)) inlined.start(work, rank, ranks);
 //   if (inlined.posts()) {
 //     inlined.write(meeting.mine());
 //     meeting.post(call, 0);
@@ -24,8 +24,9 @@ namespace xylem::collectives {
 
 class InlineExchange {
  public:
-  static bool takes(const DirectWork& work, int ranks) {
-    return blockBytes(work) * blocksOf(work, ranks) <= transport::kInlineBytes;
+  // `staged`: it is faster to bring the data than to work in the buffers, wherever these are.
+  static bool takes(const DirectWork& work, int ranks, bool staged) {
+    return broughtBytes(work, ranks) <= (staged ? transport::kInlineBytes : transport::kFirstLineBytes);
   }
   // `work` stays. For the same operation again, only the buffers in it may change.
   void start(const DirectWork& work, int rank, int ranks);
@@ -35,9 +36,20 @@ class InlineExchange {
   std::span<const int> awaited() const { return awaited_; }
   // Writes this rank's data.
   void write(transport::Descriptor& mine) const {
-    if (writes_ == Writes::kInput) return copyFew(mine.data, work_->input, bytes_);
+    if (writes_ == Writes::kInput) return copyLittle(mine.data, work_->input, bytes_);
     if (writes_ == Writes::kBlocks) writeBlocks(mine);
   }
+  // The lines of the next descriptor that the same operation uses then. The others have read them, so a rank fetches them before it writes them
+  // again. If data goes one way, a rank that it is brought to may find them written already.
+  void fetchToWrite(const transport::Descriptor& next) const {
+    prefetchToWrite(&next);
+    if (isOneWay_) eachFurtherLine(next, [](const std::byte* line) { prefetchToWrite(line); });
+  }
+  void fetchToRead(const transport::Descriptor& next) const {
+    prefetchToRead(&next);
+    eachFurtherLine(next, [](const std::byte* line) { prefetchToRead(line); });
+  }
+  bool isInFirstLine() const { return brought_ <= transport::kFirstLineBytes; }
   // Copies from this rank's own input to its output, if nothing is reduced, while the other ranks are on their way.
   void keepOwn() const {
     if (keeps_) copyOwn();
@@ -45,7 +57,7 @@ class InlineExchange {
   // Takes what an awaited rank brings. `theirs` stays as it is until finish().
   void take(int rank, const transport::Descriptor& theirs) {
     const std::byte* const data = theirs.data + blockFrom(rank);
-    if (!reduces_) return copyFew(work_->output + outputAt(rank), data, bytes_);
+    if (!reduces_) return copyLittle(work_->output + outputAt(rank), data, bytes_);
     const auto r = static_cast<std::size_t>(rank);
     sources_[r] = data;
     if (work_->scaled) factors_[r] = factorOf(*work_, theirs);
@@ -57,11 +69,17 @@ class InlineExchange {
 
  private:
   enum class Writes { kNothing, kInput, kBlocks };
-  // How many blocks a rank writes: one for each other rank, or one for all.
-  static std::size_t blocksOf(const DirectWork& work, int ranks) {
-    return sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
+  // That a rank writes: a block for each other rank, or one for all.
+  static std::size_t broughtBytes(const DirectWork& work, int ranks) {
+    const int blocks = sendsBlocks(work.function) ? std::max(1, ranks - 1) : 1;
+    return blockBytes(work) * static_cast<std::size_t>(blocks);
   }
-  static_assert(transport::kInlineBytes <= kFewBytes);
+  template <typename Fetch>
+  void eachFurtherLine(const transport::Descriptor& descriptor, Fetch&& fetch) const {
+    const auto* const first = reinterpret_cast<const std::byte*>(&descriptor);
+    const std::size_t end = offsetof(transport::Descriptor, data) + brought_;
+    for (std::size_t at = kCacheLine; at < end; at += kCacheLine) fetch(first + at);
+  }
   void writeBlocks(transport::Descriptor& mine) const;
   void copyOwn() const;
   void reduce();
@@ -76,7 +94,8 @@ class InlineExchange {
 
   const DirectWork* work_ = nullptr;
   int rank_ = 0, ranks_ = 1;
-  std::size_t bytes_ = 0;                  // of a block
+  std::size_t bytes_ = 0, brought_ = 0;  // of a block, and in a descriptor
+  bool isOneWay_ = false;
   bool sends_ = false, gathers_ = false;   // a block for each rank, and one of each
   bool posts_ = false;                     // this rank does
   Writes writes_ = Writes::kNothing;       // into its descriptor

@@ -112,17 +112,19 @@ void runOutOfReach(ExchangeJob& job, Function function, std::size_t count, bool 
   }
 }
 
-TEST(InlineExchange, TakesWhatFitsIntoADescriptor) {
-  std::vector<std::int64_t> buffer(5);
+TEST(InlineExchange, TakesWhatFitsIntoADescriptorOrItsFirstLine) {
+  std::vector<std::int64_t> buffer(100);
   DirectWork work = sumOf(buffer, 5);
-  for (const std::size_t count : {1, 4, 5}) {
+  for (const std::size_t count : {1, 4, 5, 7, 8, 28, 29}) {
     work.count = count;
-    work.function = Function::kAllReduce;
-    EXPECT_EQ(InlineExchange::takes(work, 5), count <= 4) << count;
-    work.function = Function::kAllGather;
-    EXPECT_EQ(InlineExchange::takes(work, 5), count <= 4) << count;
+    for (const Function function : {Function::kAllReduce, Function::kAllGather, Function::kBroadcast}) {
+      work.function = function;
+      EXPECT_EQ(InlineExchange::takes(work, 5, false), count <= 4) << count;
+      EXPECT_EQ(InlineExchange::takes(work, 5, true), count <= 28) << count;
+    }
     work.function = Function::kAlltoAll;  // blocks for four other ranks
-    EXPECT_EQ(InlineExchange::takes(work, 5), count == 1) << count;
+    EXPECT_EQ(InlineExchange::takes(work, 5, false), count == 1) << count;
+    EXPECT_EQ(InlineExchange::takes(work, 5, true), count <= 7) << count;
   }
 }
 
@@ -131,8 +133,8 @@ TEST_P(DirectExchangeOf, UnmappableBuffersOfEveryCollectiveAreInlineOrStaged) {
   unsigned seed = 1;
   // In descriptors, in one stage, two, and several pieces.
   const std::size_t longest = job.ranks() <= 3 ? 150001 : 40011;
-  for (const std::size_t count : {std::size_t{1}, std::size_t{4}, std::size_t{5}, std::size_t{500},
-                                  std::size_t{5000}, std::size_t{16384}, longest})
+  for (const std::size_t count : {std::size_t{1}, std::size_t{4}, std::size_t{5}, std::size_t{20},
+                                  std::size_t{500}, std::size_t{5000}, std::size_t{16384}, longest})
     for (const Function function : kAllCollectives)
       for (const int root : {0, job.ranks() - 1}) {
         runOutOfReach(job, function, count, false, root, seed++);

@@ -156,8 +156,8 @@ TEST(Meeting, DifferentCallsAreNamed) {
 TEST(Meeting, CallsThatGoOtherWaysAreNamed) {
   Buffers buffers = buffersOf(2, 40000);
   for (const Reach reach : {Reach::kAll, Reach::kNone})
-    for (const std::size_t mine : {4, 5, 300, 40000})
-      for (const std::size_t theirs : {4, 5, 300, 40000}) {
+    for (const std::size_t mine : {4, 20, 50, 300, 40000})
+      for (const std::size_t theirs : {4, 20, 50, 300, 40000}) {
         if (mine == theirs) continue;
         ExchangeJob job(2, reach);
         const std::size_t counts[] = {mine, theirs};

@@ -18,7 +18,7 @@ constexpr CopyChoiceField kFields[] = {
     {"reduce_read_up_to", &CopyChoices::reduceReadUpTo, 0, kMost},
     {"piece", &CopyChoices::piece, 4096, kMostStaged},
     {"cycle", &CopyChoices::cycle, kLeastCycle, kStagingRingBytes},
-    {"staged", &CopyChoices::staged, kInlineBytes, kMostStaged},
+    {"staged", &CopyChoices::staged, kFirstLineBytes, kMostStaged},
     {"stream_message", &CopyChoices::streamMessage, 0, kMost},
     {"stream_exchange", &CopyChoices::streamExchange, 0, kMost},
     {"stream_far", &CopyChoices::streamFar, 0, 1},

@@ -29,8 +29,9 @@ namespace xylem::transport {
 
 // A root may run this many operations ahead.
 constexpr std::size_t kMailboxSlots = 32;
-// Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of three kinds, or in the ring.
-constexpr std::size_t kInlineBytes = 32;
+// Data of up to kInlineBytes is inside the descriptor, the first kFirstLineBytes of it in the line that tells of the operation. Longer data is
+// in a staging area of one of three kinds, or in the ring.
+constexpr std::size_t kInlineBytes = 224, kFirstLineBytes = 32;
 constexpr std::size_t kSmallStagingBytes = std::size_t{4} << 10;
 constexpr std::size_t kSmallStagingAreas = 8;
 // Data that goes one way, from a root or to one, has more areas instead: the ranks that write run ahead. Little of it has many, close to
@@ -104,8 +105,8 @@ struct PostedCall {
   }
 };
 
-// One cache line, so that a small operation transfers one line per rank. The line beside it is empty: processors fetch lines in pairs,
-// and a rank that looks at one descriptor must not take the next one away from the rank that writes it.
+// A few bytes are in its first line, so that such an operation transfers one line per rank. Descriptors are whole pairs of lines: processors
+// fetch lines in pairs, and a rank that looks at one descriptor must not take the next one away from the rank that writes it.
 struct alignas(128) Descriptor {
   std::atomic<std::uint64_t> number;  // of the operation; stored last
   PostedCall call;
@@ -116,7 +117,7 @@ struct alignas(128) Descriptor {
     } buffers;
   };
 };
-static_assert(sizeof(Descriptor) == 128);
+static_assert(sizeof(Descriptor) == 256 && offsetof(Descriptor, data) + kFirstLineBytes == 64);
 
 struct Mailbox {
   std::array<Descriptor, kMailboxSlots> descriptors;
