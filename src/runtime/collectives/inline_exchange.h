@@ -39,8 +39,8 @@ class InlineExchange {
     if (writes_ == Writes::kInput) return copyLittle(mine.data, work_->input, bytes_);
     if (writes_ == Writes::kBlocks) writeBlocks(mine);
   }
-  // The lines of the next descriptor that the same operation uses then. The others have read them, so a rank fetches them before it writes them
-  // again. If data goes one way, a rank that it is brought to may find them written already.
+  // Fetch the lines of the next descriptor that the same operation uses then. The others have read them, so a rank fetches them before it writes
+  // them again, of data that all ranks bring the first one. If data goes one way, a rank that it is brought to may find them written already.
   void fetchToWrite(const transport::Descriptor& next) const {
     prefetchToWrite(&next);
     if (isOneWay_) eachFurtherLine(next, [](const std::byte* line) { prefetchToWrite(line); });
@@ -69,7 +69,7 @@ class InlineExchange {
 
  private:
   enum class Writes { kNothing, kInput, kBlocks };
-  // That a rank writes: a block for each other rank, or one for all.
+  // Written by a rank: a block for each other rank, or one for all.
   static std::size_t broughtBytes(const DirectWork& work, int ranks) {
     const int blocks = sendsBlocks(work.function) ? std::max(1, ranks - 1) : 1;
     return blockBytes(work) * static_cast<std::size_t>(blocks);
