@@ -21,7 +21,7 @@ namespace xylem {
 
 constexpr int kFuzzedRanks = 3, kFuzzedSelf = 1;
 // Bytes of a buffer of one rank: some fit into a descriptor, some into a staging area, some into neither.
-constexpr std::size_t kFuzzedSizes[] = {0, 8, 32, 40, 1000, 1100, 5000, 33000, 90000};
+constexpr std::size_t kFuzzedSizes[] = {0, 8, 32, 40, 1000, 400, 5000, 33000, 90000};
 constexpr std::size_t kMaxBufferBytes = kFuzzedRanks * 90000;
 
 // A peer in another process, whose memory is mapped here.

@@ -2,7 +2,7 @@
 // Collectives among the ranks of one host in a single exchange: all ranks meet (Meeting), and the data takes
 // one of five ways:
 //
-//  - inline (InlineExchange): in the descriptors by which ranks meet. For a few bytes.
+//  - inline (InlineExchange): in the descriptors by which ranks meet. For up to 32 bytes, or 224 that would be staged anyway.
 //  - staged (StagedExchange): through the ranks' staging areas in shared memory, piece by piece. For little
 //    data, and if a buffer cannot be mapped.
 //  - mapped (MappedExchange): each rank takes an equal share of the elements, reads them from all inputs and
@@ -176,9 +176,9 @@ class DirectExchange {
   transport::PostedCall call_;
   Way way_ = Way::kStaged;
   Phase phase_ = Phase::kPost;
-  bool isBrought_ = false;  // data goes one way, and this rank is one that it is brought to
+  bool isBrought_ = false;     // data goes one way, and this rank is one that it is brought to
+  bool alwaysStaged_ = false;  // `work_` is staged wherever buffers lie, if it is not inline
   // The following are as the last work that was not inline left them.
-  bool alwaysStaged_ = false;      // `work_` is staged wherever buffers lie
   bool stagedIsPrepared_ = false;  // `staged_` knows `work_`
   bool suitsRead_ = false;         // `work_` can be read
   bool mayRead_ = false;           // `work_` is read, if buffers cannot be mapped
@@ -197,7 +197,8 @@ class DirectExchange {
   bool closed_ = false;              // some rank can never read another one's process
   std::uint64_t stagedUnasked_ = 0;  // operations that were staged for one of these without asking again
   std::chrono::steady_clock::time_point begun_{};  // `work_`, if times_
-  // At data that goes one way; and at little that goes both ways, in descriptors, or in staging areas, which take longer to write.
+  // At data that goes one way; and at little that goes both ways, in the first line of descriptors, or in more lines, which take longer
+  // to write.
   FirstLook oneWayLook_{FirstLook::kOneWay}, inlineLook_{FirstLook::kBothWays},
       littleLook_{FirstLook::kBothWays};
   FirstLook* look_ = nullptr;  // of `work_`; null: this rank looks at once

@@ -2,7 +2,7 @@
 // One rank's part of a collective on one host whose data is so little that it lies in the descriptors by which ranks meet. Ranks read the first
 // line of these whatever way data takes, so for what fits into that no other way is faster, wherever the buffers are.
 //
-//   if (InlineExchange::takes(work, ranks, true)) inlined.start(work, rank, ranks);
+//   if (InlineExchange::takes(work, ranks, staged)) inlined.start(work, rank, ranks);
 //   if (inlined.posts()) {
 //     inlined.write(meeting.mine());
 //     meeting.post(call, 0);
@@ -39,12 +39,14 @@ class InlineExchange {
     if (writes_ == Writes::kInput) return copyLittle(mine.data, work_->input, bytes_);
     if (writes_ == Writes::kBlocks) writeBlocks(mine);
   }
-  // Fetch the lines of the next descriptor that the same operation uses then. The others have read them, so a rank fetches them before it writes
-  // them again, of data that all ranks bring the first one. If data goes one way, a rank that it is brought to may find them written already.
+  // Fetches the lines of the next descriptor that this rank writes if the same operation follows: the others have read them. If all ranks bring
+  // data, the first line alone.
   void fetchToWrite(const transport::Descriptor& next) const {
     prefetchToWrite(&next);
-    if (isOneWay_) eachFurtherLine(next, [](const std::byte* line) { prefetchToWrite(line); });
+    if (isOneWay_ && writes_ != Writes::kNothing)
+      eachFurtherLine(next, [](const std::byte* line) { prefetchToWrite(line); });
   }
+  // Fetches the lines that another rank may have written already.
   void fetchToRead(const transport::Descriptor& next) const {
     prefetchToRead(&next);
     eachFurtherLine(next, [](const std::byte* line) { prefetchToRead(line); });

@@ -45,7 +45,7 @@ TEST_P(DirectExchangeOf, SumsInPlaceWhateverTheOrderOfArrival) {
   ExchangeJob job(GetParam());
   unsigned seed = 1;
   // Counts around the limits of a descriptor and of a staging area, and shares of odd sizes.
-  for (const std::size_t count : {1, 4, 5, 255, 2048, 2049, 4099, 300001})
+  for (const std::size_t count : {1, 4, 5, 28, 29, 255, 2048, 2049, 4099, 300001})
     for (int repeat = 0; repeat < 3; ++repeat) {
       Buffers buffers = buffersOf(job.ranks(), count);
       for (int rank = 0; rank < job.ranks(); ++rank)
@@ -133,8 +133,9 @@ TEST_P(DirectExchangeOf, UnmappableBuffersOfEveryCollectiveAreInlineOrStaged) {
   unsigned seed = 1;
   // In descriptors, in one stage, two, and several pieces.
   const std::size_t longest = job.ranks() <= 3 ? 150001 : 40011;
-  for (const std::size_t count : {std::size_t{1}, std::size_t{4}, std::size_t{5}, std::size_t{20},
-                                  std::size_t{500}, std::size_t{5000}, std::size_t{16384}, longest})
+  for (const std::size_t count :
+       {std::size_t{1}, std::size_t{4}, std::size_t{5}, std::size_t{28}, std::size_t{40}, std::size_t{500},
+        std::size_t{5000}, std::size_t{16384}, longest})
     for (const Function function : kAllCollectives)
       for (const int root : {0, job.ranks() - 1}) {
         runOutOfReach(job, function, count, false, root, seed++);

@@ -29,8 +29,8 @@ namespace xylem::transport {
 
 // A root may run this many operations ahead.
 constexpr std::size_t kMailboxSlots = 32;
-// Data of up to kInlineBytes is inside the descriptor, the first kFirstLineBytes of it in the line that tells of the operation. Longer data is
-// in a staging area of one of three kinds, or in the ring.
+// Data of up to kFirstLineBytes is inside the descriptor, in the line that tells of the operation. So is data of up to kInlineBytes, in further
+// lines, if it would be staged anyway. Other staged data is in an area of one of three kinds, or in the ring.
 constexpr std::size_t kInlineBytes = 224, kFirstLineBytes = 32;
 constexpr std::size_t kSmallStagingBytes = std::size_t{4} << 10;
 constexpr std::size_t kSmallStagingAreas = 8;
