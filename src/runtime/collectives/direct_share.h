@@ -47,6 +47,18 @@ inline bool isBrought(const DirectWork& work, int rank) {
   return isRooted(work.function) && (rank == work.root) == (work.function == Function::kReduce);
 }
 
+// Whether this rank posts a descriptor: a Broadcast has that of its root alone. The root of a Reduce brings nothing, and has one for ranks that
+// called another operation.
+inline bool posts(const DirectWork& work, int rank) {
+  return work.function != Function::kBroadcast || rank == work.root;
+}
+// Whether this rank takes data that `other` brings.
+inline bool takesFrom(const DirectWork& work, int rank, int other) {
+  if (other == rank) return false;
+  if (!isRooted(work.function)) return true;
+  return isBrought(work, rank) && (work.function == Function::kReduce || other == work.root);
+}
+
 // The buffers of all ranks together.
 inline std::size_t allBytes(const DirectWork& work, int ranks) {
   const auto n = static_cast<std::size_t>(ranks);

@@ -15,15 +15,11 @@ void InlineExchange::start(const DirectWork& work, int rank, int ranks) {
   gathers_ = receivesBlocks(work.function);
   reduces_ = reduces(work.function) && needsOutput(work, rank);
   keeps_ = !reduces(work.function) && needsInput(work, rank);
-  const bool isRoot = isRooted(work.function) && rank == work.root;
-  // The root of a Reduce brings nothing, and has a descriptor for ranks that called another operation.
-  posts_ = work.function != Function::kBroadcast || isRoot;
+  posts_ = collectives::posts(work, rank);
   writes_ = isBrought(work, rank) ? Writes::kNothing : sends_ ? Writes::kBlocks : Writes::kInput;
   awaited_.clear();
-  const bool awaitsAll = !isRooted(work.function) || (isRoot && work.function == Function::kReduce);
   for (int other = 0; other < ranks; ++other)
-    if (other != rank && (awaitsAll || (work.function == Function::kBroadcast && other == work.root)))
-      awaited_.push_back(other);
+    if (takesFrom(work, rank, other)) awaited_.push_back(other);
   if (!reduces_) return;
   sources_.resize(static_cast<std::size_t>(ranks));
   factors_.assign(static_cast<std::size_t>(ranks), work.reduction.factor);

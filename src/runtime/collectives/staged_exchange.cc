@@ -28,7 +28,6 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   work_ = &work;
   rank_ = rank;
   ranks_ = ranks;
-  const bool isRoot = rank == work.root;
   shares_ = sharesWork(work.function, blockBytes(work), ranks);
   sendsBlocks_ = sendsBlocks(work.function);
   reduces_ = reduces(work.function);
@@ -40,15 +39,11 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   maxPiece_ = work.count;
   if (block * blocks_ > most) maxPiece_ = most / blocks_ / kLine * kLine / work.reduction.elementBytes;
   staging_ = transport::stagingFor(bytes(maxPiece_) * blocks_, oneWay, mostInAreas_);
-  // A Broadcast has descriptors of its root alone. The root of a Reduce brings nothing, and has one for ranks that called another operation.
-  posts_ = work.function != Function::kBroadcast || isRoot;
+  posts_ = collectives::posts(work, rank);
   writes_ = !isBrought(work, rank) || shares_;
   awaited_.clear();
-  const bool awaitsAll =
-      !isRooted(work.function) || shares_ || (isRoot && work.function == Function::kReduce);
   for (int other = 0; other < ranks; ++other)
-    if (other != rank && (awaitsAll || (work.function == Function::kBroadcast && other == work.root)))
-      awaited_.push_back(other);
+    if (takesFrom(work, rank, other) || (shares_ && other != rank)) awaited_.push_back(other);
   staged_.resize(static_cast<std::size_t>(ranks));
   factors_.resize(static_cast<std::size_t>(ranks));
   if (reduces_) std::fill(factors_.begin(), factors_.end(), work.reduction.factor);

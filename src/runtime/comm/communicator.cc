@@ -273,6 +273,7 @@ void Communicator::launch(std::span<const CommOperation> operations, std::uint64
   if (const CommState now = state(); now != CommState::kReady)
     requireReady(now, name(operations.front().function));
   if (!joined_) throw *failure();
+  // The common case costs no call.
   if (!config_.blocking && connectsLater(operations))
     return background([this, kept = std::vector(operations.begin(), operations.end())] {
       Logger::setThreadDevice(membership_.device);

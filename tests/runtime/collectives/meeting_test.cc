@@ -79,7 +79,27 @@ TEST_P(MeetingOf, RanksThatDataIsBroughtToCountMostOperationsLater) {
   }
 }
 
-// However far a rank is ahead and whatever comes next, it does not wait for what another one has done and not counted.
+struct RowStep {
+  Function function;  // that may be done in place
+  std::size_t count;
+  int root;
+};
+
+// Does to the buffers of all ranks what the operation does. Sums wrap around.
+void apply(const RowStep& call, Buffers& buffers) {
+  const auto root = static_cast<std::size_t>(call.root);
+  for (std::size_t i = 0; i < call.count; ++i) {
+    std::uint64_t result = 0;
+    for (const auto& buffer : buffers) result += static_cast<std::uint64_t>(buffer[i]);
+    if (call.function == Function::kBroadcast) result = static_cast<std::uint64_t>(buffers[root][i]);
+    for (std::size_t rank = 0; rank < buffers.size(); ++rank)
+      if (call.function != Function::kReduce || rank == root)
+        buffers[rank][i] = static_cast<std::int64_t>(result);
+  }
+}
+
+// However far a rank is ahead and whatever comes next, it does not wait for what another one has done and not counted, and gets
+// the data of its own operation.
 void runRowsOfOperations(int ranks) {
   std::mt19937 random(7);
   for (int repeat = 0; repeat < 4; ++repeat) {
@@ -87,18 +107,14 @@ void runRowsOfOperations(int ranks) {
     constexpr Function kFunctions[] = {Function::kBroadcast, Function::kReduce, Function::kAllReduce};
     // In descriptors, areas of each kind, and the ring.
     constexpr std::size_t kCounts[] = {1, 4, 60, 200, 500, 3000};
-    struct Call {
-      Function function;
-      std::size_t count;
-      int root;
-    };
-    std::vector<Call> calls;
+    std::vector<RowStep> calls;
     for (int row = 0; row < 20; ++row) {
-      const Call call{kFunctions[random() % 3], kCounts[random() % 6],
+      const RowStep call{kFunctions[random() % 3], kCounts[random() % 6],
                       static_cast<int>(random() % static_cast<unsigned>(ranks))};
       calls.insert(calls.end(), random() % 40, call);
     }
-    Buffers buffers = buffersOf(job.ranks(), 3000);
+    Buffers buffers = buffersOf(job.ranks(), 3000), expected = buffers;
+    for (const RowStep& call : calls) apply(call, expected);
     std::vector<std::size_t> begun(buffers.size(), 0);
     std::vector<bool> busy(buffers.size(), false);
     std::size_t through = 0;
@@ -108,7 +124,7 @@ void runRowsOfOperations(int ranks) {
       for (Outcome outcome = Outcome::kDone; outcome != Outcome::kWouldBlock;) {
         if (!busy[rank]) {
           if (begun[rank] == calls.size()) break;
-          const Call& call = calls[begun[rank]++];
+          const RowStep& call = calls[begun[rank]++];
           DirectWork work = sumOf(buffers[rank], job.ranks());
           work.function = call.function;
           work.count = call.count;
@@ -122,7 +138,8 @@ void runRowsOfOperations(int ranks) {
         if (begun[rank] == calls.size()) ++through;
       }
     }
-    EXPECT_EQ(through, buffers.size()) << "in repetition " << repeat;
+    ASSERT_EQ(through, buffers.size()) << "in repetition " << repeat;
+    EXPECT_TRUE(buffers == expected) << "in repetition " << repeat;
   }
 }
 
