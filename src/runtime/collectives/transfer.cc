@@ -18,15 +18,10 @@ device::Progress progressAfter(std::size_t moved) {
 
 }  // namespace
 
-device::Progress Transfer::step() {
-  if (work_.to != nullptr) return send(*work_.to);
-  return work_.from != nullptr ? receive(*work_.from) : copy();
-}
-
 // Calls `move` with the number of bytes that are left, which returns how many it has moved, until it returns 0 or the turn is over.
 // Returns the bytes of all calls.
 template <typename Move>
-std::size_t Transfer::moveAll(Move&& move) {
+[[gnu::always_inline]] inline std::size_t Transfer::moveAll(Move&& move) {
   std::size_t moved = 0;
   while (done_ < work_.bytes && moved < kTurnBytes) {
     const std::size_t bytes = move(work_.bytes - done_);

@@ -40,7 +40,10 @@ class Transfer {
     if (hears_ == Hears::kTime) begun_ = std::chrono::steady_clock::now();
   }
   // kDone: the output is complete, and the receiver does not read from the input any more.
-  device::Progress step();
+  device::Progress step() {
+    if (work_.to != nullptr) return send(*work_.to);
+    return work_.from != nullptr ? receive(*work_.from) : copy();
+  }
   // After kWouldBlock: the rank that has to act first.
   int waitsFor() const;
 

@@ -126,7 +126,7 @@ TEST(LaunchWork, SendsAndReceivesStartBeforeAnyOfThemMovesData) {
     EXPECT_THAT(observed.seen,
                 ElementsAre("start Send", "start Recv", "end Send", "end Recv", "start Send", "end Send"));
     observed.seen.clear();
-    work.restart([](WorkItem&) {});
+    work.restart();
   }
 }
 
@@ -161,29 +161,58 @@ TEST(LaunchWork, RunsItemsAgainInOtherBuffers) {
     item.path = (i == 0 ? first : second).path();
   }
   EXPECT_EQ(runToEnd(work), Progress::kDone);
-  EXPECT_EQ(work.openSingle().item, nullptr) << "there are two";
   const std::vector<std::byte> next(8, std::byte{9}), last(8, std::byte{5});
   operations[0].send = next.data();
   operations[1].send = last.data();
-  work.restart([&](WorkItem& item) { item.rebind(operations[item.place]); });
+  work.forEachItem([&](WorkItem& item) { item.rebind(operations[item.place]); });
+  work.restart();
   EXPECT_EQ(work.open().size(), 2u);
   EXPECT_EQ(runToEnd(work), Progress::kDone);
   EXPECT_EQ(first.to, next);
   EXPECT_EQ(second.to, last);
 }
 
-TEST(LaunchWork, GoesOnWithASingleItemThatWasSteppedAlone) {
+TEST(LaunchWork, GoesOnWithItemsThatWereSteppedAlone) {
   LaunchWork work;
-  Copies copies(5 << 20);
+  Copies small(8), large(5 << 20);
+  work.add(work.newQueue()).path = small.path();
+  work.add(work.newQueue()).path = large.path();
+  EXPECT_EQ(runToEnd(work), Progress::kDone);
+  const std::vector<SingleItem> items = work.openSingles();
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(work.open().size(), 2u);
+  for (Copies* const copies : {&small, &large}) copies->from.assign(copies->from.size(), std::byte{3});
+  EXPECT_EQ(items[0].executor->step(*items[0].item, nullptr), Progress::kDone);
+  EXPECT_EQ(items[1].executor->step(*items[1].item, nullptr), Progress::kAdvanced);
+  EXPECT_TRUE(small.done());
+  EXPECT_FALSE(large.done());
+  small.to.assign(8, std::byte{0});
+  work.keepOpen(0b10);
+  EXPECT_EQ(work.open().size(), 1u);
+  EXPECT_EQ(runToEnd(work), Progress::kDone) << "the work has the rest of the second item";
+  EXPECT_TRUE(large.done());
+  EXPECT_FALSE(small.done()) << "the first one was not run again";
+}
+
+TEST(LaunchWork, HasNoSingleItemsIfOneQueueHasMore) {
+  LaunchWork work;
+  Copies copies(8);
+  work.add(work.newQueue()).path = copies.path();
+  const int queue = work.newQueue();
+  for (int item = 0; item < 2; ++item) work.add(queue).path = copies.path();
+  EXPECT_EQ(runToEnd(work), Progress::kDone);
+  EXPECT_TRUE(work.openSingles().empty());
+}
+
+TEST(LaunchWork, HasNoSingleItemsIfThereAreTooMany) {
+  LaunchWork work;
+  Copies copies(8);
+  for (std::size_t i = 0; i < LaunchWork::kMostSingles; ++i) work.add(work.newQueue()).path = copies.path();
+  EXPECT_EQ(runToEnd(work), Progress::kDone);
+  EXPECT_EQ(work.openSingles().size(), LaunchWork::kMostSingles);
   work.add(work.newQueue()).path = copies.path();
   EXPECT_EQ(runToEnd(work), Progress::kDone);
-  const SingleItem single = work.openSingle();
-  ASSERT_NE(single.item, nullptr);
-  copies.from.assign(copies.from.size(), std::byte{3});
-  EXPECT_EQ(single.executor->step(*single.item, nullptr), Progress::kAdvanced);
-  EXPECT_FALSE(copies.done());
-  EXPECT_EQ(runToEnd(work), Progress::kDone) << "the work has the rest of the item";
-  EXPECT_TRUE(copies.done());
+  EXPECT_TRUE(work.openSingles().empty());
 }
 
 TEST(LaunchWork, StartsAfreshAfterWorkThatWasLeftUnfinished) {

@@ -17,10 +17,6 @@ Progress progressOf(collectives::DirectExchange::Outcome outcome) {
   return outcome == Outcome::kAdvanced ? Progress::kAdvanced : Progress::kWouldBlock;
 }
 
-bool isObserved(const WorkItem& item, const ItemObserver* observer) {
-  return observer != nullptr && item.observed;
-}
-
 }  // namespace
 
 bool TransferPath::goOnConnecting() {
@@ -30,34 +26,6 @@ bool TransferPath::goOnConnecting() {
   else
     work.from = &connection->receiver(queue);
   return true;
-}
-
-Progress Executor::step(WorkItem& item, ItemObserver* observer) {
-  if (auto* const exchange = std::get_if<ExchangePath>(&item.path))
-    return stepExchange(item, *exchange, observer);
-  if (auto* const transfer = std::get_if<TransferPath>(&item.path))
-    return stepTransfer(item, *transfer, observer);
-  return stepPrograms(item, *std::get_if<ProgramPath>(&item.path), observer);
-}
-
-Progress Executor::stepTransfer(WorkItem& item, TransferPath& path, ItemObserver* observer) {
-  start(item, path, observer);
-  if (!started_) return Progress::kWouldBlock;
-  const Progress progress = transfer_.step();
-  return progress == Progress::kDone ? end(item, observer) : progress;
-}
-
-Progress Executor::end(WorkItem& item, ItemObserver* observer) {
-  started_ = false;
-  if (isObserved(item, observer)) observer->ended(item);
-  return Progress::kDone;
-}
-
-void Executor::startConnected(WorkItem& item, TransferPath& path, ItemObserver* observer) {
-  if (item.checked && !fitsThatOfPeer(item, path)) return;
-  if (isObserved(item, observer)) observer->started(item);
-  transfer_.start(path.work);
-  started_ = true;
 }
 
 // In checked mode. False while that is not known.

@@ -25,7 +25,13 @@ class Executor {
 
   // Starts the item, unless it has started, and goes on as far as possible without waiting. An item that
   // waits for its connection has not started. `observer`: null if there is none.
-  device::Progress step(WorkItem& item, ItemObserver* observer);
+  device::Progress step(WorkItem& item, ItemObserver* observer) {
+    if (auto* const exchange = std::get_if<ExchangePath>(&item.path))
+      return stepExchange(item, *exchange, observer);
+    if (auto* const transfer = std::get_if<TransferPath>(&item.path))
+      return stepTransfer(item, *transfer, observer);
+    return stepPrograms(item, *std::get_if<ProgramPath>(&item.path), observer);
+  }
   // Starts a send or receive, if its connection is there and it has not started, and moves nothing yet.
   void start(WorkItem& item, TransferPath& path, ItemObserver* observer) {
     if (!started_ && path.connect()) startConnected(item, path, observer);
@@ -39,9 +45,26 @@ class Executor {
   // Not inlined, so that small exchanges and transfers need no stack for the rest.
   [[gnu::noinline]] device::Progress stepPrograms(WorkItem& item, ProgramPath& path, ItemObserver* observer);
   [[gnu::noinline]] bool fitsThatOfPeer(const WorkItem& item, TransferPath& path);
-  device::Progress stepTransfer(WorkItem& item, TransferPath& path, ItemObserver* observer);
-  device::Progress end(WorkItem& item, ItemObserver* observer);
-  void startConnected(WorkItem& item, TransferPath& path, ItemObserver* observer);
+  device::Progress stepTransfer(WorkItem& item, TransferPath& path, ItemObserver* observer) {
+    start(item, path, observer);
+    if (!started_) return device::Progress::kWouldBlock;
+    const device::Progress progress = transfer_.step();
+    return progress == device::Progress::kDone ? end(item, observer) : progress;
+  }
+  device::Progress end(WorkItem& item, ItemObserver* observer) {
+    started_ = false;
+    if (isObserved(item, observer)) observer->ended(item);
+    return device::Progress::kDone;
+  }
+  void startConnected(WorkItem& item, TransferPath& path, ItemObserver* observer) {
+    if (item.checked && !fitsThatOfPeer(item, path)) return;
+    if (isObserved(item, observer)) observer->started(item);
+    transfer_.start(path.work);
+    started_ = true;
+  }
+  static bool isObserved(const WorkItem& item, const ItemObserver* observer) {
+    return observer != nullptr && item.observed;
+  }
   void startPrograms(const WorkItem& item, ProgramPath& path);
   static void readScalar(const WorkItem& item, collectives::Reduction& reduction);
   device::Progress stepExchange(WorkItem& item, ExchangePath& path, ItemObserver* observer);

@@ -345,7 +345,7 @@ void Issuer::keepWork(std::span<const CommOperation> operations, const GroupByte
 // Steps the items, which move `bytes` in all, for a moment. Returns whether all are done; otherwise a launch goes on with them, or ends
 // with their error.
 bool Issuer::stepNow(std::size_t bytes) {
-  const auto step = [this] { return works_.step(launches_.observer()) == device::Progress::kDone; };
+  const auto step = [this] { return works_.step(launches_.observer()); };
   try {
     return spin_.finishes(bytes, step);
   } catch (const Error& error) {
@@ -359,7 +359,6 @@ void Issuer::issue(std::span<const CommOperation> operations, const GroupBytes& 
   LaunchTask& launch = launches_.next();
   const std::size_t exchanged = bytes.exchanged;
   launch.setBrief(isBrief(operations, bytes));
-  works_.forget();
   launch.take(works_.handedOver());
   record(operations, launch);
   if (begun || exchanged <= kInstantBytes) launch.recorder().startAtOnce();

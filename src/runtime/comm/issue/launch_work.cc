@@ -74,10 +74,22 @@ Progress LaunchWork::step(bool collectivesToo, ItemObserver* observer) {
   return advanced ? Progress::kAdvanced : Progress::kWouldBlock;
 }
 
-SingleItem LaunchWork::openSingle() {
-  if (usedQueues_ != 1) return {};
-  open_.assign(1, queues_.front().get());
-  return open_.front()->openSingle();
+std::vector<SingleItem> LaunchWork::openSingles() {
+  std::vector<SingleItem> items;
+  if (usedQueues_ > kMostSingles) return items;
+  for (std::size_t i = 0; i < usedQueues_; ++i) {
+    const std::optional<SingleItem> item = queues_[i]->openSingle();
+    if (!item) return {};
+    items.push_back(*item);
+  }
+  keepOpen(~std::uint32_t{0});
+  return items;
+}
+
+void LaunchWork::keepOpen(std::uint32_t queues) {
+  open_.clear();
+  for (std::size_t i = 0; i < usedQueues_; ++i)
+    if ((queues >> i & 1) != 0) open_.push_back(queues_[i].get());
 }
 
 }  // namespace xylem::comm

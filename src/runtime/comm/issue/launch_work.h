@@ -10,8 +10,10 @@
 // The memory of queues and items is kept for later launches.
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,7 +22,7 @@
 
 namespace xylem::comm {
 
-// One item and its executor, or null.
+// An item that is alone in its queue, and its executor.
 struct SingleItem {
   WorkItem* item = nullptr;
   Executor* executor = nullptr;
@@ -34,12 +36,8 @@ class WorkQueue {
     used_ = current_ = 0;
     executor_.reset();
   }
-  // Runs the items once more, after they were done. Calls `change` for each.
-  template <typename Change>
-  void restart(Change&& change) {
-    current_ = 0;
-    for (std::size_t i = 0; i < used_; ++i) change(items_[i]);
-  }
+  // Runs the items once more, after they were done.
+  void restart() { current_ = 0; }
   // The next item; the caller fills in its path.
   WorkItem& add();
   std::span<WorkItem> items() { return {items_.data(), used_}; }
@@ -52,11 +50,11 @@ class WorkQueue {
   // Steps the items in turn and sets `advanced` if anything moved. Returns true once all are done.
   // `collectivesToo`: false while collectives may not start yet.
   bool step(bool collectivesToo, ItemObserver* observer, bool& advanced);
-  // The item, if there is only one, as not done.
-  SingleItem openSingle() {
-    if (used_ != 1) return {};
+  // If there is only one item, that, to be run again.
+  std::optional<SingleItem> openSingle() {
+    if (used_ != 1) return std::nullopt;
     current_ = 0;
-    return {items_.data(), &executor_};
+    return SingleItem{items_.data(), &executor_};
   }
   // While there is one that is not done:
   WorkItem& current() { return items_[current_]; }
@@ -92,17 +90,20 @@ class LaunchWork {
 
   // Steps every queue once; see WorkQueue::step. kDone: all items are done.
   device::Progress step(bool collectivesToo, ItemObserver* observer);
-  // Opens work that is a single item, for that to be run again by its executor; null if there are more items.
-  SingleItem openSingle();
-  // The queues that have items left, and the one from openSingle().
+  // Opens work that was done for its items to be run again by their executors, in place of step(). Returns them by queue; none if a queue
+  // has more than one, or there are more than kMostSingles.
+  static constexpr std::size_t kMostSingles = 32;
+  std::vector<SingleItem> openSingles();
+  // Then, for step() to go on: the queues whose items are not done, a bit for each.
+  void keepOpen(std::uint32_t queues);
+  // The queues that have items left, and those from openSingles().
   std::span<WorkQueue* const> open() const { return open_; }
-  // Runs all items once more, after they were done. Calls `change` for each.
-  template <typename Change>
-  void restart(Change&& change) {
+  // Runs all items once more, after they were done.
+  void restart() {
     open_.clear();
     begun_ = false;
     for (std::size_t i = 0; i < usedQueues_; ++i) {
-      queues_[i]->restart(change);
+      queues_[i]->restart();
       open_.push_back(queues_[i].get());
     }
   }

@@ -103,8 +103,8 @@ void RecvEnd::received(std::size_t whole, std::optional<std::chrono::nanoseconds
   queue_.control->told.store(tells, std::memory_order_relaxed);
 }
 
-std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t left,
-                               const CopySharing* sharing) {
+std::size_t RecvEnd::takePieceInSlots(Protocol protocol, std::byte* out, std::size_t left,
+                                      const CopySharing* sharing) {
   // Where this rank can read the writer's memory, the piece that the note describes decides; elsewhere the
   // message comes in steps of the size that both sides know.
   const bool reaches = protocol == Protocol::kSimple && memory_ != nullptr && pump_ == nullptr;

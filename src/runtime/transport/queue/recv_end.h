@@ -56,32 +56,22 @@ class RecvEnd {
   }
   void release(Protocol) {
     endRead();
-    unpackedTo_ = nullptr;
-    unpacked_ = 0;
     fetched_ = nullptr;
     buffer_.filled = 0;
-    queue_.control->head.store(++step_, std::memory_order_release);
+    leaveStep();
   }
   // Copies the next step to `out` and releases it; from another address space or the network with one copy.
   // Returns false if not all of it has arrived. Part of the payload may be in `out` then, so the caller must
   // ask for the step again with the same `out`.
   bool take(Protocol protocol, std::byte* out, std::size_t bytes, Handover handover = Handover::kFarCache) {
     assert(bytes <= stepBytes(protocol));
-    if (!inSlots(protocol)) {
-      if (!unpack(protocol, out, bytes)) {
-        hasWaited_ = true;
-        return false;
-      }
-      if (protocol == Protocol::kLl && !hasWaited_) fetchLaterLlSlot(bytes);
-      hasWaited_ = false;
-    } else {
-      if (!hasStep() && (pump_ == nullptr || !pumpStep(out, bytes))) return false;
-      const StepNote note = noteOf(bytes);
-      if (note.region != 0) {
-        if (!copy(note, out, bytes)) return false;
-      } else if (const std::size_t filled = buffer_.filled; filled < bytes) {
-        copyFromCore(out + filled, inSlot(note) + filled, bytes - filled, handover);
-      }
+    if (!inSlots(protocol)) return takePacked(protocol, out, bytes);
+    if (!hasStep() && (pump_ == nullptr || !pumpStep(out, bytes))) return false;
+    const StepNote note = noteOf(bytes);
+    if (note.region != 0) {
+      if (!copy(note, out, bytes)) return false;
+    } else if (const std::size_t filled = buffer_.filled; filled < bytes) {
+      copyFromCore(out + filled, inSlot(note) + filled, bytes - filled, handover);
     }
     release(protocol);
     return true;
@@ -100,7 +90,11 @@ class RecvEnd {
   // writer's memory; may be null. If the writer helps, it may put a part of a long piece into `out`, even before the calls reach that: the
   // caller leaves `out` alone until all is there. The last call then returns the bytes of that part, too, and 0 until it is there.
   std::size_t takePiece(Protocol protocol, std::byte* out, std::size_t left,
-                        const CopySharing* sharing = nullptr);
+                        const CopySharing* sharing = nullptr) {
+    if (inSlots(protocol)) return takePieceInSlots(protocol, out, left, sharing);
+    const std::size_t bytes = std::min(left, stepBytes(protocol));
+    return takePacked(protocol, out, bytes) ? bytes : 0;
+  }
   // Whether received() wants to hear of the next message, of this size, and how long it takes from being asked for until the end.
   PeerMemory::Hears hearsOf(Protocol protocol, std::size_t whole) const {
     if (protocol != Protocol::kSimple || memory_ == nullptr) return PeerMemory::Hears::kNothing;
@@ -127,6 +121,11 @@ class RecvEnd {
     if (note.address > queue_.slotBytes - note.bytes) throwOutside(note);
     return slot + note.address;
   }
+  void leaveStep() {
+    unpackedTo_ = nullptr;
+    unpacked_ = 0;
+    queue_.control->head.store(++step_, std::memory_order_release);
+  }
   bool hasStep() {
     if (seenTail_ > step_) return true;
     seenTail_ = queue_.control->tail.load(std::memory_order_acquire);
@@ -143,9 +142,20 @@ class RecvEnd {
   [[noreturn]] void throwMismatch(std::size_t sent, std::size_t expected) const;
   [[noreturn]] void throwOutside(const StepNote& note) const;
   const std::byte* llSlot(std::uint64_t step) const { return queue_.ll + step % kQueueSteps * llSlotBytes_; }
+  // take() of words or lines. Inlined: a call would take longer than little data.
+  [[gnu::always_inline]] bool takePacked(Protocol protocol, std::byte* out, std::size_t bytes) {
+    if (!unpack(protocol, out, bytes)) {
+      hasWaited_ = true;
+      return false;
+    }
+    if (protocol == Protocol::kLl && !hasWaited_) fetchLaterLlSlot(bytes);
+    hasWaited_ = false;
+    leaveStep();
+    return true;
+  }
   // Copies the words or lines of the next step that have arrived to `out`. Returns whether the step is
   // complete.
-  bool unpack(Protocol protocol, std::byte* out, std::size_t bytes) {
+  [[gnu::always_inline]] bool unpack(Protocol protocol, std::byte* out, std::size_t bytes) {
     if (unpackedTo_ != out) {
       unpackedTo_ = out;
       unpacked_ = 0;
@@ -164,6 +174,8 @@ class RecvEnd {
     for (std::size_t at = 0; at < fetchedLlBytes(bytes); at += kCacheLine)
       prefetchToRead(llSlot(step_ + 2) + at);
   }
+  std::size_t takePieceInSlots(Protocol protocol, std::byte* out, std::size_t left,
+                               const CopySharing* sharing);
   // For a step that the writer shared: its payload in place, and a copy of `note.bytes` of it (of a piece of
   // `whole` bytes). Null or false if the writer has given up.
   const std::byte* fetch(const StepNote& note);

@@ -90,14 +90,8 @@ bool SendEnd::shareSimple(const std::byte* data, std::size_t bytes) {
   return true;
 }
 
-std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::size_t left, std::size_t whole,
-                               bool helps) {
-  if (!hasSpace()) return 0;
-  const std::size_t step = std::min(left, stepBytes(protocol));
-  if (protocol != Protocol::kSimple) {
-    put(protocol, data, step);
-    return step;
-  }
+std::size_t SendEnd::sendSimplePiece(const std::byte* data, std::size_t left, std::size_t whole,
+                                     std::size_t step, bool helps) {
   if (sharesPieces() && whole >= kLeastHandedOver) {
     if (left == whole) {
       const std::uint32_t told = queue_.control->told.load(std::memory_order_relaxed);
@@ -117,9 +111,9 @@ std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::si
     }
   }
   if (sharesPieces()) {
-    put(protocol, data, step, placeOf(whole), handover_);
+    put(Protocol::kSimple, data, step, placeOf(whole), handover_);
   } else {
-    [[maybe_unused]] const bool sent = share(protocol, data, step);
+    [[maybe_unused]] const bool sent = share(Protocol::kSimple, data, step);
     assert(sent);
   }
   return step;

@@ -69,7 +69,13 @@ class SendEnd {
   // is full. The data must not change until drained(). The peer receives with RecvEnd::takePiece.
   // `helps`: the caller calls help() while it waits.
   std::size_t sendPiece(Protocol protocol, const std::byte* data, std::size_t left, std::size_t whole,
-                        bool helps = false);
+                        bool helps = false) {
+    if (!hasSpace()) return 0;
+    const std::size_t step = std::min(left, stepBytes(protocol));
+    if (protocol == Protocol::kSimple) return sendSimplePiece(data, left, whole, step, helps);
+    put(protocol, data, step);
+    return step;
+  }
   // If the peer has offered its output for a piece that sendPiece() has shared, copies a part of that there, with the threads of `sharing` if
   // it is not null. Returns the bytes of that part; 0 if there is none to copy. After drained().
   std::size_t help(const CopySharing* sharing = nullptr);
@@ -151,6 +157,9 @@ class SendEnd {
     sharedUpTo_ = step_;
   }
   bool shareSimple(const std::byte* data, std::size_t bytes);
+  // Into the next slot, which is free. `step`: the bytes that fit there.
+  std::size_t sendSimplePiece(const std::byte* data, std::size_t left, std::size_t whole, std::size_t step,
+                              bool helps);
 
   std::uint64_t step_;            // the next step
   std::uint64_t limit_;           // steps below it have a free slot, by the last refresh()
