@@ -104,7 +104,7 @@ namespace xylem::api {
 // marking.
 class CommUse {
  public:
-  CommUse(ncclComm_t comm, const char* function, bool held = false) : handle_(comm) {
+  [[gnu::always_inline]] CommUse(ncclComm_t comm, const char* function, bool held = false) : handle_(comm) {
     requireNotNull(comm, function, "comm");
     if (!held) begin();
     if (comm->magic.load(std::memory_order_seq_cst) != ncclComm::kMagic) refuse(function);

@@ -270,11 +270,17 @@ bool Communicator::stage(std::span<const CommOperation> operations) {
 void Communicator::unstage() noexcept { joined_->issuer().unstage(); }
 
 void Communicator::launch(std::span<const CommOperation> operations, std::uint64_t again) {
+  // The common case, which needs no stack.
+  if (config_.blocking && state() == CommState::kReady && joined_)
+    return joined_->issuer().launch(operations, again);
+  launchIfReady(operations, again);
+}
+
+void Communicator::launchIfReady(std::span<const CommOperation> operations, std::uint64_t again) {
   if (const CommState now = state(); now != CommState::kReady)
     requireReady(now, name(operations.front().function));
   if (!joined_) throw *failure();
-  // The common case costs no call.
-  if (!config_.blocking && connectsLater(operations))
+  if (connectsLater(operations))
     return background([this, kept = std::vector(operations.begin(), operations.end())] {
       Logger::setThreadDevice(membership_.device);
       try {

@@ -172,6 +172,8 @@ class Communicator {
   void background(std::function<void()> work);
 
  private:
+  // Not inlined, so that launch() needs no stack for it.
+  [[gnu::noinline]] void launchIfReady(std::span<const CommOperation> operations, std::uint64_t again);
   // The argument is a Bootstrap::OnWait.
   using Meet = std::function<std::unique_ptr<bootstrap::Bootstrap>(
       const std::function<void(std::string_view what, int peer)>&)>;
