@@ -20,12 +20,20 @@ class VersionedColl final : public CollFunctions {
   int version() const override { return V; }
   std::string name() const override { return textOf(table_.name); }
 
-  abi::Result init(abi::LogFunction log) override {
+  bool hasContexts() const override { return V >= 11; }
+
+  abi::Result init(abi::LogFunction log, std::uint64_t communicator, void*& context) override {
+    context = nullptr;
     if (table_.init == nullptr) return abi::kInternalError;
     if constexpr (V >= 11)
-      return table_.init(&context_, 0, log);
+      return table_.init(&context, communicator, log);
     else
       return table_.init(log);
+  }
+
+  void finalize(void* context) override {
+    if constexpr (V >= 11)
+      if (table_.tail.finalize != nullptr) table_.tail.finalize(context);
   }
 
   abi::Result devices(int& count) override {
@@ -56,10 +64,10 @@ class VersionedColl final : public CollFunctions {
     return readProperties<V>(table_.getProperties, device, Carries::kReductions, properties, type);
   }
 
-  abi::Result listen(int device, transport::NetHandle& handle, void*& comm) override {
+  abi::Result listen(void* context, int device, transport::NetHandle& handle, void*& comm) override {
     comm = nullptr;
     if constexpr (V >= 11)
-      return table_.listen(context_, device, handle.data(), &comm);
+      return table_.listen(context, device, handle.data(), &comm);
     else
       return table_.listen(device, handle.data(), &comm);
   }
@@ -148,7 +156,6 @@ class VersionedColl final : public CollFunctions {
   }
 
   const abi::CollNet<V>& table_;  // in the library; some plugins change it in init
-  void* context_ = nullptr;
 };
 
 template <int V>
@@ -179,15 +186,40 @@ std::unique_ptr<CollFunctions> collTable(const PluginLibrary& library) {
 }  // namespace
 
 CollPlugin::CollPlugin(std::shared_ptr<const PluginLibrary> library, const std::shared_ptr<const Logger>& log)
-    : library_(std::move(library)), functions_(collTable(*library_)), name_(functions_->name()) {
-  requireSuccess(functions_->init(pluginLog(log)), "init", name_);
+    : library_(std::move(library)),
+      log_(pluginLog(log)),
+      functions_(collTable(*library_)),
+      name_(functions_->name()) {
+  requireSuccess(functions_->init(log_, 0, context_), "init", name_);
+  try {
+    begin();
+  } catch (const Error&) {
+    functions_->finalize(context_);
+    throw;
+  }
+  log->info(Subsystem::kInit, "NET/Plugin: Loaded collnet plugin {} (v{})", name_, functions_->version());
+}
+
+CollPlugin::~CollPlugin() { functions_->finalize(context_); }
+
+CollUse::CollUse(std::shared_ptr<const CollPlugin> plugin, std::uint64_t communicator)
+    : plugin_(std::move(plugin)) {
+  CollFunctions& functions = plugin_->functions();
+  if (functions.hasContexts())
+    requireSuccess(functions.init(plugin_->log_, communicator, context_), "init", plugin_->name());
+}
+
+CollUse::~CollUse() {
+  if (plugin_->functions().hasContexts()) plugin_->functions().finalize(context_);
+}
+
+void CollPlugin::begin() {
   requireSuccess(functions_->devices(devices_), "devices", name_);
   if (devices_ <= 0) throw Error(ResultCode::kInvalidUsage, "{} has no devices", name_);
   if (const std::string missing = functions_->missing(); !missing.empty())
     throw Error(ResultCode::kInvalidUsage, "{} (v{}) has no function {}", name_, functions_->version(),
                 missing);
   checkDevices();
-  log->info(Subsystem::kInit, "NET/Plugin: Loaded collnet plugin {} (v{})", name_, functions_->version());
 }
 
 void CollPlugin::checkDevices() {

@@ -2,8 +2,9 @@
 // The part of a net plugin's library that is a network that reduces (CollNet). CollFunctions calls the
 // functions of its table, whatever its version; CollPlugin initialises and checks it.
 //
-//   const CollPlugin plugin(library, log);                 // throws, with the reason, if it cannot be used
-//   if (plugin.reduces(DataType::kFloat32, ReduceOp::kSum)) plugin.functions().listen(...)
+//   const auto plugin = std::make_shared<const CollPlugin>(library, log);   // throws, with the reason, if it cannot be used
+//   const CollUse use(plugin, communicator);
+//   if (plugin->reduces(DataType::kFloat32, ReduceOp::kSum)) plugin->functions().listen(use.context(), ...)
 //
 // NetPlugin::collective has the one of its library. Results
 // and out-parameters are the plugin's; those that a plugin may leave unwritten are set before the call.
@@ -26,14 +27,17 @@ class CollFunctions {
   virtual int version() const = 0;
   // Valid before init; empty if the plugin has none.
   virtual std::string name() const = 0;
-  virtual abi::Result init(abi::LogFunction log) = 0;
+  // As of NetFunctions.
+  virtual bool hasContexts() const = 0;
+  virtual abi::Result init(abi::LogFunction log, std::uint64_t communicator, void*& context) = 0;
+  virtual void finalize(void* context) = 0;
   virtual abi::Result devices(int& count) = 0;
   // A function that is needed and missing, or nothing. Some plugins fill their table only in init, and only
   // if they have a device.
   virtual std::string missing() const = 0;
   virtual abi::Result properties(int device, transport::NetProperties& properties) = 0;
 
-  virtual abi::Result listen(int device, transport::NetHandle& handle, void*& comm) = 0;
+  virtual abi::Result listen(void* context, int device, transport::NetHandle& handle, void*& comm) = 0;
   // Waits for the other members. Meanwhile the plugin may write to their handles.
   virtual abi::Result connect(std::span<transport::NetHandle> handles, int self, void* listening,
                               void*& comm) = 0;
@@ -62,6 +66,9 @@ class CollPlugin {
  public:
   // Initialises the plugin; after the net plugin of its library. Throws if it cannot be used.
   CollPlugin(std::shared_ptr<const PluginLibrary> library, const std::shared_ptr<const Logger>& log);
+  ~CollPlugin();
+  CollPlugin(const CollPlugin&) = delete;
+  CollPlugin& operator=(const CollPlugin&) = delete;
 
   const std::string& name() const { return name_; }
   int deviceCount() const { return devices_; }
@@ -70,12 +77,32 @@ class CollPlugin {
   CollFunctions& functions() const { return *functions_; }
 
  private:
+  friend class CollUse;
+  void begin();
   void checkDevices();
 
   std::shared_ptr<const PluginLibrary> library_;
+  const abi::LogFunction log_;
   std::unique_ptr<CollFunctions> functions_;
   std::string name_;
+  void* context_ = nullptr;  // in which its devices are listed
   int devices_ = 0;
+};
+
+// A communicator's use of it, as NetUse of the network that carries messages.
+class CollUse {
+ public:
+  CollUse(std::shared_ptr<const CollPlugin> plugin, std::uint64_t communicator);
+  ~CollUse();
+  CollUse(const CollUse&) = delete;
+  CollUse& operator=(const CollUse&) = delete;
+
+  const CollPlugin& plugin() const { return *plugin_; }
+  void* context() const { return context_; }
+
+ private:
+  const std::shared_ptr<const CollPlugin> plugin_;
+  void* context_ = nullptr;
 };
 
 }  // namespace xylem::plugins

@@ -18,15 +18,23 @@ class VersionedNet final : public NetFunctions {
   int version() const override { return V; }
   std::string name() const override { return textOf(table_.name); }
 
-  abi::Result init(abi::LogFunction log) override {
+  bool hasContexts() const override { return V >= 11; }
+
+  abi::Result init(abi::LogFunction log, const NetUser& user, void*& context) override {
+    context = nullptr;
     if (table_.init == nullptr) return abi::kInternalError;
     if constexpr (V >= 11) {
-      abi::CommConfig config{-1};
-      return table_.init(&context_, 0, &config, log, noEvents);
+      abi::CommConfig config{user.trafficClass};
+      return table_.init(&context, user.communicator, &config, log, noEvents);
     } else if constexpr (V >= 10)
       return table_.init(log, noEvents);
     else
       return table_.init(log);
+  }
+
+  void finalize(void* context) override {
+    if constexpr (V >= 11)
+      if (table_.tail.finalize != nullptr) table_.tail.finalize(context);
   }
 
   std::string missing() const override {
@@ -63,21 +71,22 @@ class VersionedNet final : public NetFunctions {
     return result;
   }
 
-  abi::Result listen(int device, transport::NetHandle& handle, void*& comm) override {
+  abi::Result listen(void* context, int device, transport::NetHandle& handle, void*& comm) override {
     comm = nullptr;
     if constexpr (V >= 11)
-      return table_.listen(context_, device, handle.data(), &comm);
+      return table_.listen(context, device, handle.data(), &comm);
     else
       return table_.listen(device, handle.data(), &comm);
   }
 
-  abi::Result connect(int device, transport::NetHandle& handle, void*& comm) override {
+  abi::Result connect(void* context, const NetUser& user, int device, transport::NetHandle& handle,
+                      void*& comm) override {
     comm = nullptr;
     abi::DeviceHandle* offload = nullptr;
     if constexpr (V >= 11) {
-      return table_.connect(context_, device, handle.data(), &comm, &offload);
+      return table_.connect(context, device, handle.data(), &comm, &offload);
     } else if constexpr (V == 10) {
-      abi::CommConfig config{-1};
+      abi::CommConfig config{user.trafficClass};
       return table_.connect(device, &config, handle.data(), &comm, &offload);
     } else if constexpr (V >= 7) {
       return table_.connect(device, handle.data(), &comm, &offload);
@@ -165,7 +174,6 @@ class VersionedNet final : public NetFunctions {
 
  private:
   const abi::Net<V>& table_;  // in the library; some plugins change it in init
-  void* context_ = nullptr;   // of this process, for all of its communicators
 };
 
 template <int V>

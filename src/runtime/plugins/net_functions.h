@@ -3,7 +3,7 @@
 // version wants them.
 //
 //   std::unique_ptr<NetFunctions> net = netFunctions(8, dlsym(library, "ncclNetPlugin_v8"));
-//   if (net->init(pluginLog(log)) == abi::kSuccess && net->missing().empty()) ...
+//   if (net->init(pluginLog(log), {}, context) == abi::kSuccess && net->missing().empty()) ...
 //
 // Results and out-parameters are the plugin's; those that a plugin may leave unwritten are set before the
 // call.
@@ -19,22 +19,34 @@
 
 namespace xylem::plugins {
 
+// For whom a plugin works.
+struct NetUser {
+  std::uint64_t communicator = 0;  // the same on all of its ranks; 0: no communicator
+  int trafficClass = -1;           // of its messages; -1: the network's default
+};
+
 class NetFunctions {
  public:
   virtual ~NetFunctions() = default;
   virtual int version() const = 0;
   // Valid before init; empty if the plugin has none.
   virtual std::string name() const = 0;
-  virtual abi::Result init(abi::LogFunction log) = 0;
+  // Whether the plugin has a context for each user (from version 11 on). Then init() comes once for each and gives it; otherwise it comes
+  // once, and contexts are null.
+  virtual bool hasContexts() const = 0;
+  virtual abi::Result init(abi::LogFunction log, const NetUser& user, void*& context) = 0;
+  // Ends a context, after all that was made with it.
+  virtual void finalize(void* context) = 0;
   // A function that is needed and missing, or nothing. Some plugins fill their table only in init.
   virtual std::string missing() const = 0;
   virtual abi::Result devices(int& count) = 0;
   // `deviceType`: abi::kHostNetDevice, or one that moves data from the GPU.
   virtual abi::Result properties(int device, transport::NetProperties& properties, int& deviceType) = 0;
 
-  virtual abi::Result listen(int device, transport::NetHandle& handle, void*& comm) = 0;
-  // Call it with the same handle memory until it gives a comm.
-  virtual abi::Result connect(int device, transport::NetHandle& handle, void*& comm) = 0;
+  virtual abi::Result listen(void* context, int device, transport::NetHandle& handle, void*& comm) = 0;
+  // Call it with the same handle memory until it gives a comm. Version 10 hears here of the user's traffic class.
+  virtual abi::Result connect(void* context, const NetUser& user, int device, transport::NetHandle& handle,
+                              void*& comm) = 0;
   virtual abi::Result accept(void* listening, void*& comm) = 0;
   virtual abi::Result registerMemory(void* comm, void* data, std::size_t bytes, int kind, void*& memory) = 0;
   // Memory of a GPU by its DMA-BUF, which the caller closes afterwards.

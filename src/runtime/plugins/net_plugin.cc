@@ -26,20 +26,45 @@ std::unique_ptr<NetFunctions> netTable(const PluginLibrary& library) {
 }  // namespace
 
 NetPlugin::NetPlugin(std::shared_ptr<const PluginLibrary> library, const std::shared_ptr<const Logger>& log)
-    : library_(std::move(library)), functions_(netTable(*library_)), name_(functions_->name()) {
+    : library_(std::move(library)),
+      log_(pluginLog(log)),
+      functions_(netTable(*library_)),
+      name_(functions_->name()) {
   if (name_.empty())
     throw Error(ResultCode::kInvalidUsage, "{} has a network without a name", library_->name());
   if (name_ == kTwoLayouts && functions_->version() < kOneLayoutFrom)
     throw Error(ResultCode::kInvalidUsage, "{}: its version {} may have another layout than NCCL's", name_,
                 functions_->version());
-  requireSuccess(functions_->init(pluginLog(log)), "init", name_);
+  requireSuccess(functions_->init(log_, {}, context_), "init", name_);
+  try {
+    begin();
+  } catch (const Error&) {
+    functions_->finalize(context_);
+    throw;
+  }
+  log->info(Subsystem::kInit, "{}: Loaded net plugin {} (v{})", kNetPluginWho, name_, functions_->version());
+}
+
+NetPlugin::~NetPlugin() { functions_->finalize(context_); }
+
+void NetPlugin::begin() {
   if (const std::string missing = functions_->missing(); !missing.empty())
     throw Error(ResultCode::kInvalidUsage, "{} (v{}) has no function {}", name_, functions_->version(),
                 missing);
   requireSuccess(functions_->devices(devices_), "devices", name_);
   if (devices_ <= 0) throw Error(ResultCode::kInvalidUsage, "{} has no devices", name_);
   checkDevices();
-  log->info(Subsystem::kInit, "{}: Loaded net plugin {} (v{})", kNetPluginWho, name_, functions_->version());
+}
+
+NetUse::NetUse(std::shared_ptr<const NetPlugin> plugin, const NetUser& user)
+    : plugin_(std::move(plugin)), user_(user) {
+  NetFunctions& functions = plugin_->functions();
+  if (functions.hasContexts())
+    requireSuccess(functions.init(plugin_->log_, user_, context_), "init", plugin_->name());
+}
+
+NetUse::~NetUse() {
+  if (plugin_->functions().hasContexts()) plugin_->functions().finalize(context_);
 }
 
 std::string NetPlugin::nameOf(const PluginLibrary& library) { return netTable(library)->name(); }
@@ -140,7 +165,7 @@ class Known {
 }  // namespace
 
 NetPluginChoice chooseNetPlugin(const NetPluginRequest& wish, const std::shared_ptr<const Logger>& log) {
-  static Known known;
+  static Known& known = *new Known;  // never destroyed: what a plugin needs may be gone by then
   return known.choose(wish, log);
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 // A net plugin that can be used, or the reason why it cannot.
 //
-//   const NetPlugin plugin(library, log);                 // throws, with the reason
-//   plugin.functions().listen(...)
+//   const auto plugin = std::make_shared<const NetPlugin>(library, log);   // throws, with the reason
+//   const NetUse use(plugin, {.communicator = id});                        // a communicator's
+//   plugin->functions().listen(use.context(), ...)
 //
 //   const NetPluginChoice choice = chooseNetPlugin({"ofi,ucx", ""}, log);
 //   if (choice.plugin) ... else for (const std::string& why : choice.refused) ...
@@ -21,8 +22,11 @@ namespace xylem::plugins {
 
 class NetPlugin {
  public:
-  // Initialises the plugin. Throws if it fails, has no device, or cannot send from host memory.
+  // Initialises the plugin, for no communicator yet. Throws if it fails, has no device, or cannot send from host memory.
   NetPlugin(std::shared_ptr<const PluginLibrary> library, const std::shared_ptr<const Logger>& log);
+  ~NetPlugin();
+  NetPlugin(const NetPlugin&) = delete;
+  NetPlugin& operator=(const NetPlugin&) = delete;
   // The name by which NCCL_NET selects the plugin; for a library that is not initialised yet.
   static std::string nameOf(const PluginLibrary& library);
 
@@ -38,15 +42,38 @@ class NetPlugin {
   std::shared_ptr<const CollPlugin> collective(const std::shared_ptr<const Logger>& log) const;
 
  private:
+  friend class NetUse;
+  void begin();
   void checkDevices();
 
   std::shared_ptr<const PluginLibrary> library_;
+  const abi::LogFunction log_;
   std::unique_ptr<NetFunctions> functions_;
   std::string name_;
+  void* context_ = nullptr;  // in which its devices are listed
   int devices_ = 0;
   mutable std::atomic<bool> acceptReturns_{false};
   mutable std::once_flag askedCollective_;
   mutable std::shared_ptr<const CollPlugin> collective_;
+};
+
+// A communicator's use of a plugin, which has a context for it if it has contexts.
+class NetUse {
+ public:
+  // Throws if the plugin makes no context.
+  NetUse(std::shared_ptr<const NetPlugin> plugin, const NetUser& user);
+  ~NetUse();
+  NetUse(const NetUse&) = delete;
+  NetUse& operator=(const NetUse&) = delete;
+
+  const NetPlugin& plugin() const { return *plugin_; }
+  const NetUser& user() const { return user_; }
+  void* context() const { return context_; }
+
+ private:
+  const std::shared_ptr<const NetPlugin> plugin_;
+  const NetUser user_;
+  void* context_ = nullptr;
 };
 
 struct NetPluginRequest {

@@ -21,6 +21,14 @@ void check(abi::Result result, const char* what, const NetPlugin& plugin) {
   throw Error(ResultCode::kInternalError, "{}", text);
 }
 
+// The plugin, and with it the use that is made of it: what is made with a context ends before that.
+std::shared_ptr<const NetPlugin> pluginOf(const std::shared_ptr<const NetUse>& use) {
+  return {use, &use->plugin()};
+}
+std::shared_ptr<const CollPlugin> pluginOf(const std::shared_ptr<const CollUse>& use) {
+  return {use, &use->plugin()};
+}
+
 // A sender or receiver: a comm of the plugin's.
 template <typename Base>
 class PluginLink : public Base {
@@ -176,9 +184,9 @@ class AcceptThread {
 
 class PluginListener final : public transport::NetListener {
  public:
-  PluginListener(std::shared_ptr<const NetPlugin> plugin, int device)
-      : plugin_(std::move(plugin)), device_(device) {
-    check(net().listen(device, handle_, listening_), "listen", *plugin_);
+  PluginListener(const std::shared_ptr<const NetUse>& use, int device)
+      : plugin_(pluginOf(use)), device_(device) {
+    check(net().listen(use->context(), device, handle_, listening_), "listen", *plugin_);
     if (listening_ == nullptr)
       throw Error(ResultCode::kInternalError, "network plugin {}: listen gave nothing", plugin_->name());
   }
@@ -227,17 +235,19 @@ class PluginListener final : public transport::NetListener {
 
 class PluginCaller final : public transport::NetConnector {
  public:
-  PluginCaller(std::shared_ptr<const NetPlugin> plugin, int device, const transport::NetHandle& handle)
-      : plugin_(std::move(plugin)), device_(device), handle_(handle) {}
+  PluginCaller(std::shared_ptr<const NetUse> use, int device, const transport::NetHandle& handle)
+      : use_(std::move(use)), device_(device), handle_(handle) {}
 
   std::unique_ptr<transport::NetSender> advance() override {
     void* comm = nullptr;
-    check(plugin_->functions().connect(device_, handle_, comm), "connect", *plugin_);
-    return comm == nullptr ? nullptr : std::make_unique<PluginSender>(plugin_, device_, comm);
+    const NetPlugin& plugin = use_->plugin();
+    check(plugin.functions().connect(use_->context(), use_->user(), device_, handle_, comm), "connect",
+          plugin);
+    return comm == nullptr ? nullptr : std::make_unique<PluginSender>(pluginOf(use_), device_, comm);
   }
 
  private:
-  std::shared_ptr<const NetPlugin> plugin_;
+  std::shared_ptr<const NetUse> use_;
   int device_;
   alignas(16) transport::NetHandle handle_;  // plugins store their progress in it between calls
 };
@@ -245,11 +255,11 @@ class PluginCaller final : public transport::NetConnector {
 }  // namespace
 
 std::unique_ptr<transport::NetListener> PluginNetwork::listen(int device) {
-  return std::make_unique<PluginListener>(plugin_, device);
+  return std::make_unique<PluginListener>(use_, device);
 }
 
 std::unique_ptr<transport::NetConnector> PluginNetwork::call(int device, const transport::NetHandle& handle) {
-  return std::make_unique<PluginCaller>(plugin_, device, handle);
+  return std::make_unique<PluginCaller>(use_, device, handle);
 }
 
 namespace {
@@ -264,8 +274,8 @@ void checkCall(abi::Result result, const char* what, const CollPlugin& plugin) {
 
 class PluginCollListener final : public transport::CollListener {
  public:
-  PluginCollListener(std::shared_ptr<const CollPlugin> plugin, int device) : plugin_(std::move(plugin)) {
-    checkCall(plugin_->functions().listen(device, handle_, listening_), "listen", *plugin_);
+  PluginCollListener(const std::shared_ptr<const CollUse>& use, int device) : plugin_(pluginOf(use)) {
+    checkCall(plugin_->functions().listen(use->context(), device, handle_, listening_), "listen", *plugin_);
     if (listening_ == nullptr)
       throw Error(ResultCode::kSystemError, "the reducing network of plugin {}: listen gave nothing",
                   plugin_->name());
@@ -349,7 +359,7 @@ int PluginCollNetwork::deviceBeside(int netDevice) const {
 }
 
 std::unique_ptr<transport::CollListener> PluginCollNetwork::listen(int device) {
-  return std::make_unique<PluginCollListener>(plugin_, device);
+  return std::make_unique<PluginCollListener>(use_, device);
 }
 
 std::unique_ptr<transport::CollLink> PluginCollNetwork::connect(std::span<const transport::NetHandle> handles,
@@ -361,7 +371,7 @@ std::unique_ptr<transport::CollLink> PluginCollNetwork::connect(std::span<const 
   if (comm == nullptr)
     throw Error(ResultCode::kSystemError, "the reducing network of plugin {}: connect gave nothing",
                 plugin_->name());
-  return std::make_unique<PluginCollLink>(plugin_, comm);
+  return std::make_unique<PluginCollLink>(pluginOf(use_), comm);
 }
 
 }  // namespace xylem::plugins

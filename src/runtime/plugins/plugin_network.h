@@ -2,8 +2,8 @@
 // Networks that plugins made for NCCL provide: PluginNetwork carries messages, PluginCollNetwork reduces.
 //
 //   const auto plugin = chooseNetPlugin({"ofi", ""}, log).plugin;
-//   PluginNetwork network(plugin);
-//   if (auto coll = plugin->collective(log)) PluginCollNetwork reducing(plugin, coll);
+//   PluginNetwork network(plugin, {communicator, trafficClass});
+//   if (auto coll = plugin->collective(log)) PluginCollNetwork reducing(plugin, coll, communicator);
 //
 // Memory must be registered before data is sent from it or received into it. Requests and registered memory
 // are the plugin's own pointers. Errors name the plugin and the call; a result that means a broken connection
@@ -16,22 +16,26 @@ namespace xylem::plugins {
 
 class PluginNetwork : public transport::Network {
  public:
-  explicit PluginNetwork(std::shared_ptr<const NetPlugin> plugin) : plugin_(std::move(plugin)) {}
+  explicit PluginNetwork(std::shared_ptr<const NetPlugin> plugin, const NetUser& user = {})
+      : use_(std::make_shared<const NetUse>(std::move(plugin), user)) {}
 
-  std::string_view name() const override { return plugin_->name(); }
-  int deviceCount() const override { return plugin_->deviceCount(); }
-  transport::NetProperties properties(int device) const override { return plugin_->properties(device); }
+  std::string_view name() const override { return use_->plugin().name(); }
+  int deviceCount() const override { return use_->plugin().deviceCount(); }
+  transport::NetProperties properties(int device) const override { return use_->plugin().properties(device); }
   std::unique_ptr<transport::NetListener> listen(int device) override;
   std::unique_ptr<transport::NetConnector> call(int device, const transport::NetHandle& handle) override;
 
  private:
-  std::shared_ptr<const NetPlugin> plugin_;
+  std::shared_ptr<const NetUse> use_;
 };
 
 class PluginCollNetwork : public transport::CollNetwork {
  public:
-  PluginCollNetwork(std::shared_ptr<const NetPlugin> net, std::shared_ptr<const CollPlugin> plugin)
-      : net_(std::move(net)), plugin_(std::move(plugin)) {}
+  PluginCollNetwork(std::shared_ptr<const NetPlugin> net, std::shared_ptr<const CollPlugin> plugin,
+                    std::uint64_t communicator = 0)
+      : net_(std::move(net)),
+        use_(std::make_shared<const CollUse>(plugin, communicator)),
+        plugin_(std::move(plugin)) {}
 
   std::string_view name() const override { return plugin_->name(); }
   // Finds the device by its name, as the two networks number their devices independently.
@@ -46,6 +50,7 @@ class PluginCollNetwork : public transport::CollNetwork {
 
  private:
   std::shared_ptr<const NetPlugin> net_;
+  std::shared_ptr<const CollUse> use_;
   std::shared_ptr<const CollPlugin> plugin_;
 };
 

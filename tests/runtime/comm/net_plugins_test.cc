@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <atomic>
+#include <thread>
+#include <vector>
 
 #include "runtime/comm/checked_rank.h"
 #include "runtime/comm/rank_threads.h"
@@ -57,6 +60,35 @@ TEST_P(CommunicatorOver, ComputesAndSends) {
   }));
   EXPECT_GT(living, 0) << "nothing went through the plugin";
   EXPECT_EQ(plugins::testNetLiving(version), 0);
+}
+
+// From version 11 on the plugin has a context for each communicator, until its end.
+TEST_P(CommunicatorOver, TellsItsTrafficClass) {
+  const int version = GetParam();
+  const Variables variables{{"NCCL_P2P_DISABLE", "1"},
+                            {"NCCL_SHM_DISABLE", "1"},
+                            {"NCCL_NET_PLUGIN", plugins::testNetFile(version)},
+                            {"NCCL_NET", plugins::testNetName(version)}};
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  std::array<ncclComm_t, 2> comms{};
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+      config.trafficClass = 9;
+      ncclComm_t& comm = comms[static_cast<std::size_t>(rank)];
+      ASSERT_EQ(ncclCommInitRankConfig(&comm, 2, id, rank, &config), ncclSuccess)
+          << ncclGetLastError(nullptr);
+      runAll(rank, 2, comm);
+    });
+  for (std::thread& thread : threads) thread.join();
+  const plugins::TestNetUsers users = plugins::testNetUsers(version);
+  EXPECT_EQ(users.trafficClass, version >= 10 ? 9 : 0);
+  EXPECT_EQ(users.communicator != 0, version >= 11);
+  EXPECT_EQ(users.contexts, version >= 11 ? 3 : 0) << "the process has one, too";
+  for (ncclComm_t comm : comms) EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+  EXPECT_EQ(plugins::testNetUsers(version).contexts, version >= 11 ? 1 : 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, CommunicatorOver, ::testing::ValuesIn(plugins::kTestNetVersions),

@@ -118,6 +118,23 @@ TEST_P(CollPluginOf, ReducesAmongThree) {
   EXPECT_EQ(testNetLiving(GetParam()), 0);
 }
 
+TEST_P(CollPluginOf, HasAContextForEachUser) {
+  const int version = GetParam();
+  const int contexts = version >= 11 ? 1 : 0;
+  {
+    const auto net = netOf(version);
+    const auto coll = net->collective(quiet());
+    ASSERT_TRUE(coll);
+    EXPECT_EQ(testNetUsers(version).contexts, 2 * contexts) << "of both networks, for their devices";
+    auto network = std::make_unique<PluginCollNetwork>(net, coll, 5);
+    EXPECT_EQ(testNetUsers(version).contexts, 3 * contexts);
+    const auto listener = network->listen(0);
+    network.reset();
+    EXPECT_EQ(testNetUsers(version).contexts, 3 * contexts) << "a listener is still there";
+  }
+  EXPECT_EQ(testNetUsers(version).contexts, 0);
+}
+
 TEST_P(CollPluginOf, SaysWhatItReduces) {
   const auto network = networkOf(GetParam());
   ASSERT_TRUE(network);

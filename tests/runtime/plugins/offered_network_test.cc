@@ -29,8 +29,9 @@ TEST_P(OfferedNetworkOf, CarriesMessagesThroughItsTable) {
   const auto net = functions();
   ASSERT_TRUE(net);
   EXPECT_EQ(net->name(), "Xylem");
-  ASSERT_EQ(net->init(say), abi::kSuccess);
-  ASSERT_EQ(net->init(say), abi::kSuccess) << "again, as NCCL does without reloading";
+  void* context = nullptr;
+  ASSERT_EQ(net->init(say, {}, context), abi::kSuccess);
+  ASSERT_EQ(net->init(say, {}, context), abi::kSuccess) << "again, as NCCL does without reloading";
   EXPECT_EQ(net->missing(), "");
   int devices = 0, type = -1;
   ASSERT_EQ(net->devices(devices), abi::kSuccess);
@@ -44,11 +45,11 @@ TEST_P(OfferedNetworkOf, CarriesMessagesThroughItsTable) {
 
   alignas(16) transport::NetHandle handle{};
   void *listening = nullptr, *sender = nullptr, *receiver = nullptr;
-  ASSERT_EQ(net->listen(0, handle, listening), abi::kSuccess);
+  ASSERT_EQ(net->listen(context, 0, handle, listening), abi::kSuccess);
   const Deadline deadline = Deadline::after(std::chrono::seconds(20));
   while ((sender == nullptr || receiver == nullptr) && !deadline.passed()) {
     if (sender == nullptr) {
-      ASSERT_EQ(net->connect(0, handle, sender), abi::kSuccess);
+      ASSERT_EQ(net->connect(context, {}, 0, handle, sender), abi::kSuccess);
     }
     if (receiver == nullptr) {
       ASSERT_EQ(net->accept(listening, receiver), abi::kSuccess);
@@ -100,7 +101,7 @@ TEST_P(OfferedNetworkOf, CarriesMessagesThroughItsTable) {
 
 TEST_P(OfferedNetworkOf, RefusesAHandleThatIsNone) {
   const auto net = functions();
-  ASSERT_EQ(net->init(say), abi::kSuccess);
+  ASSERT_EQ(net->init(say, {}, context), abi::kSuccess);
   alignas(16) transport::NetHandle handle{};
   void* comm = nullptr;
   EXPECT_NE(net->connect(0, handle, comm), abi::kSuccess);

@@ -138,6 +138,31 @@ TEST_P(NetPluginOf, CarriesMessagesAndLeavesNothingBehind) {
   EXPECT_EQ(testNetLiving(GetParam()), 0);
 }
 
+TEST_P(NetPluginOf, HearsForWhomItWorks) {
+  const int version = GetParam();
+  const int contexts = version >= 11 ? 1 : 0;  // for each user
+  auto plugin = load();
+  EXPECT_EQ(testNetUsers(version).contexts, contexts) << "its devices are listed";
+  {
+    auto network =
+        std::make_unique<PluginNetwork>(plugin, NetUser{.communicator = 0x1234, .trafficClass = 7});
+    PluginNetwork other(plugin, {.communicator = 5, .trafficClass = 0});
+    EXPECT_EQ(testNetUsers(version).contexts, 3 * contexts);
+    Link link = join(*network);
+    EXPECT_EQ(testNetUsers(version).trafficClass, version >= 10 ? 7 : 0);
+    EXPECT_EQ(testNetUsers(version).communicator, version >= 11 ? 0x1234u : 0u);
+    Link second = join(other);
+    EXPECT_EQ(testNetUsers(version).trafficClass, 0);
+    EXPECT_EQ(testNetUsers(version).communicator, version >= 11 ? 5u : 0u);
+    network.reset();
+    EXPECT_EQ(testNetUsers(version).contexts, 3 * contexts) << "its connections are still there";
+    exchange(link, 10, 10, 8);
+  }
+  EXPECT_EQ(testNetUsers(version).contexts, contexts);
+  plugin.reset();
+  EXPECT_EQ(testNetUsers(version).contexts, 0);
+}
+
 TEST_P(NetPluginOf, CarriesThemAlsoSlowlyInPartsAndWithRefusals) {
   const Faults faults{{"TEST_NET_SLOW", "5"},
                       {"TEST_NET_PART", "7"},

@@ -37,6 +37,19 @@ inline int testNetLiving(int version) {
   return living == nullptr ? -1 : living();
 }
 
+// For how many users it was initialised and not finalized; and which one connected last.
+struct TestNetUsers {
+  int contexts = 0;
+  std::uint64_t communicator = 0;  // 0 before version 11
+  int trafficClass = 0;
+};
+inline TestNetUsers testNetUsers(int version) {
+  const SharedLibrary library(testNetFile(version));
+  return {library.function<int()>("testNetContexts")(),
+          library.function<std::uint64_t()>("testNetCommunicator")(),
+          library.function<int()>("testNetTrafficClass")()};
+}
+
 // How often the plugin did something with memory of GPUs until now.
 struct TestNetCounts {
   long gpuMemory = 0, dmaBufs = 0, flushes = 0;

@@ -91,7 +91,7 @@ JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& reque
   PeerInfo mine = describePeer(request.settings, bootstrap.rank(), request.membership.device,
                                gpu == nullptr ? 0 : gpu->identity);
   if (gpu != nullptr) mine.gpuBlocks = gpu->residentBlocks;
-  if (const auto reducing = request.network.reducing()) mine.reduces = reducedBy(*reducing);
+  if (const auto reducing = request.network.reducing(bootstrap.secret())) mine.reduces = reducedBy(*reducing);
   JobRoster roster =
       rosterOf(bootstrap.rank(), bootstrap.allGather(mine, "the exchange of peer information"));
   roster.communicator = communicatorId(bootstrap.secret());

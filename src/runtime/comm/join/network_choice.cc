@@ -68,13 +68,14 @@ void NetworkChoice::takeFabric(const Settings& settings, const Logger& log) {
   }
 }
 
-std::unique_ptr<transport::Network> NetworkChoice::make(const sockets::Secret& secret,
-                                                        const Settings& settings, const Logger& log) const {
+std::unique_ptr<transport::Network> NetworkChoice::make(const NetworkUser& user, const Settings& settings,
+                                                        const Logger& log) const {
   switch (kind_) {
     case Kind::kPlugin:
-      return std::make_unique<plugins::PluginNetwork>(plugin_);
+      return std::make_unique<plugins::PluginNetwork>(
+          plugin_, plugins::NetUser{communicatorId(user.secret), user.trafficClass});
     case Kind::kSocket:
-      return std::make_unique<transport::SocketNetwork>(transport::SocketOptions::from(settings), secret,
+      return std::make_unique<transport::SocketNetwork>(transport::SocketOptions::from(settings), user.secret,
                                                         log);
     case Kind::kFabric:
       return std::make_unique<libfabric::FabricNetwork>(*fabric_);
@@ -84,8 +85,9 @@ std::unique_ptr<transport::Network> NetworkChoice::make(const sockets::Secret& s
   throw Error(ResultCode::kInvalidUsage, "{}", reason_);
 }
 
-std::shared_ptr<transport::CollNetwork> NetworkChoice::reducing() const {
-  return collective_ ? std::make_shared<plugins::PluginCollNetwork>(plugin_, collective_) : nullptr;
+std::shared_ptr<transport::CollNetwork> NetworkChoice::reducing(const sockets::Secret& secret) const {
+  if (!collective_) return nullptr;
+  return std::make_shared<plugins::PluginCollNetwork>(plugin_, collective_, communicatorId(secret));
 }
 
 // Empty if the devices are the host's interfaces.

@@ -4,7 +4,7 @@
 // NCCL_NET_PLUGIN that works, or sockets.
 //
 //   const NetworkChoice choice = NetworkChoice::of(settings, config.netName, log);
-//   auto network = choice.make(secret, settings, *log);   // throws, with the reason, if there is no network
+//   auto network = choice.make({secret, config.trafficClass}, settings, *log);   // throws, with the reason, if there is no network
 //
 // Choosing does not throw, so that a rank without a network can tell the others.
 
@@ -29,12 +29,18 @@ namespace xylem::comm {
 // The name by which ranks compare their networks: different ones do not talk to each other.
 using NetworkName = std::array<char, 32>;
 
+// For which communicator a network is made.
+struct NetworkUser {
+  const sockets::Secret& secret;
+  int trafficClass = -1;  // plugins get it
+};
+
 class NetworkChoice {
  public:
   static NetworkChoice of(const Settings& settings, const std::string& asked,
                           const std::shared_ptr<const Logger>& log);
 
-  std::unique_ptr<transport::Network> make(const sockets::Secret& secret, const Settings& settings,
+  std::unique_ptr<transport::Network> make(const NetworkUser& user, const Settings& settings,
                                            const Logger& log) const;
   // The network's devices for the description of this host; nothing if they are the host's interfaces. `gpu`: the kinds of memory
   // that the rank's GPU has (transport::NetPointer), none for host devices.
@@ -42,7 +48,7 @@ class NetworkChoice {
   // Empty if there is no network.
   NetworkName name() const;
   // The plugin's network that reduces, if NCCL_COLLNET_ENABLE asks for it and the plugin has one; else null.
-  std::shared_ptr<transport::CollNetwork> reducing() const;
+  std::shared_ptr<transport::CollNetwork> reducing(const sockets::Secret& secret) const;
   // Whether the network is made of the host's interfaces.
   bool sockets() const { return kind_ == Kind::kSocket; }
 

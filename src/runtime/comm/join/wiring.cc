@@ -21,7 +21,7 @@ std::unique_ptr<Transports> openTransports(bootstrap::Bootstrap& bootstrap, cons
                                            const CommPlan& plan, const JoinRequest& request,
                                            CopyChanges& changes, transport::DeviceMemory* device) {
   std::unique_ptr<transport::Network> network =
-      request.network.make(bootstrap.secret(), request.settings, *request.log);
+      request.network.make({bootstrap.secret(), request.config.trafficClass}, request.settings, *request.log);
   struct Ready {
     transport::Peer peer;
     NetworkName network{};
@@ -193,10 +193,10 @@ Wiring::Wiring(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoste
     if (const std::string missing = missingCollNet(roster.peers); roster.hosts.hosts > 1 && !missing.empty())
       request.log->info(Subsystem::kInit, "CollNet is off: {}", missing);
     if (plan.scope.network)
-      collnet_ = connectCollNet(
-          bootstrap, plan, roster.rank,
-          {request.network.reducing(), plan.channels, stepBytes_, byPeer, &transports_->engine()}, request,
-          watch);
+      collnet_ = connectCollNet(bootstrap, plan, roster.rank,
+                                {request.network.reducing(bootstrap.secret()), plan.channels, stepBytes_,
+                                 byPeer, &transports_->engine()},
+                                request, watch);
     logTuning(*request.log, plan.plan, roster.rank, plan.channels);
     links_ = Links(plan.plan, roster.rank, plan.scope, plan.links, byPeer,
                    collnet_ ? collnet_->ends() : std::vector<ChannelNetwork>{});

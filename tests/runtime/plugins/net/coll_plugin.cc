@@ -152,9 +152,10 @@ abi::CollNet<V> table() {
   static const char kName[] = {'T', 'e', 's', 't', '0' + kVersion / 10, '0' + kVersion % 10, 0};
   t.name = kName;
   if constexpr (V >= 11)
-    t.init = [](void** context, std::uint64_t, abi::LogFunction log) {
-      *context = &ready;
-      return begin(log);
+    t.init = [](void** context, std::uint64_t communicator, abi::LogFunction log) {
+      const abi::Result result = begin(log);
+      if (result == kSuccess) *context = makeContext({communicator, 0});
+      return result;
     };
   else
     t.init = begin;
@@ -162,7 +163,7 @@ abi::CollNet<V> table() {
   t.getProperties = getProperties<V>;
   if constexpr (V >= 11)
     t.listen = [](void* context, int dev, void* handle, void** comm) {
-      return context == &ready ? listenOn(dev, handle, comm) : kInternal;
+      return isContext(context) ? listenOn(dev, handle, comm) : kInternal;
     };
   else
     t.listen = listenOn;
@@ -180,6 +181,7 @@ abi::CollNet<V> table() {
   t.test = testRequest;
   t.closeColl = closeColl;
   t.closeListen = closeListen;
+  if constexpr (V >= 11) t.tail.finalize = dropContext;
   return t;
 }
 

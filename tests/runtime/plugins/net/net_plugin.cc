@@ -1,5 +1,6 @@
 // The table of the test's net plugin, over socket_net.h: one source, compiled once per version (VERSION).
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <span>
@@ -21,6 +22,9 @@ using RegisteredSize = abi::NetTypes<kVersion>::RegisteredSize;
 constexpr std::uint64_t kMagic = 0x78796c656d746573;
 
 bool ready = false;
+// The user that connected last.
+std::atomic<std::uint64_t> lastCommunicator{0};
+std::atomic<int> lastTrafficClass{0};
 
 char* text(const char* constant) { return const_cast<char*>(constant); }
 
@@ -141,18 +145,24 @@ abi::Net<V> table() {
   t.name = kName;
   if constexpr (V >= 10) {
     if constexpr (V >= 11) {
-      t.init = [](void** context, std::uint64_t, abi::CommConfig* config, abi::LogFunction log,
+      t.init = [](void** context, std::uint64_t communicator, abi::CommConfig* config, abi::LogFunction log,
                   abi::ProfileFunction) {
-        *context = &ready;
-        return config->trafficClass == -1 ? begin(log) : kInternal;
+        const abi::Result result = begin(log);
+        if (result == kSuccess) *context = makeContext({communicator, config->trafficClass});
+        return result;
       };
       t.connect = [](void* context, int, void* handle, void** comm, abi::DeviceHandle**) {
-        return context == &ready ? connectTo(handle, comm) : kInternal;
+        if (!isContext(context)) return kInternal;
+        lastCommunicator = static_cast<Context*>(context)->communicator;
+        lastTrafficClass = static_cast<Context*>(context)->trafficClass;
+        return connectTo(handle, comm);
       };
+      t.tail.finalize = dropContext;
     } else {
       t.init = [](abi::LogFunction log, abi::ProfileFunction) { return begin(log); };
       t.connect = [](int, abi::CommConfig* config, void* handle, void** comm, abi::DeviceHandle**) {
-        return config->trafficClass == -1 ? connectTo(handle, comm) : kInternal;
+        lastTrafficClass = config->trafficClass;
+        return connectTo(handle, comm);
       };
     }
     t.isend = [](void* comm, void* data, Size size, int tag, void* memory, void*, void** request) {
@@ -179,7 +189,7 @@ abi::Net<V> table() {
   t.getProperties = getProperties<V>;
   if constexpr (V >= 11)
     t.listen = [](void* context, int dev, void* handle, void** comm) {
-      return context == &ready ? listenOn(dev, handle, comm) : kInternal;
+      return isContext(context) ? listenOn(dev, handle, comm) : kInternal;
     };
   else
     t.listen = listenOn;
@@ -205,6 +215,10 @@ extern "C" {
 __attribute__((visibility("default"))) abi::Net<kVersion> XYLEM_SYMBOL(VERSION) = table<VERSION>();
 // Number of live objects of the plugin.
 __attribute__((visibility("default"))) int testNetLiving() { return living(); }
+// Users that were not finalized; the communicator and the traffic class of the one that connected last.
+__attribute__((visibility("default"))) int testNetContexts() { return contexts(); }
+__attribute__((visibility("default"))) std::uint64_t testNetCommunicator() { return lastCommunicator; }
+__attribute__((visibility("default"))) int testNetTrafficClass() { return lastTrafficClass; }
 // How often it was given memory of a GPU, the same as DMA-BUF, and how often it flushed.
 __attribute__((visibility("default"))) long testNetGpuMemory() { return countOf(Event::kGpuMemory); }
 __attribute__((visibility("default"))) long testNetDmaBufs() { return countOf(Event::kDmaBuf); }

@@ -10,6 +10,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <list>
+#include <mutex>
+#include <set>
 
 #include "faults.h"
 
@@ -32,6 +35,44 @@ int nonBlockingSocket() {
 
 int living() { return alive; }
 void noteMade(int objects) { alive += objects; }
+
+namespace {
+
+// Also those that were dropped, so that no new one has the address of one of them.
+struct Contexts {
+  std::mutex mutex;
+  std::list<Context> made;
+  std::set<void*> live;
+};
+Contexts& allContexts() {
+  static Contexts all;
+  return all;
+}
+
+}  // namespace
+
+Context* makeContext(const Context& of) {
+  Contexts& all = allContexts();
+  const std::lock_guard lock(all.mutex);
+  Context* const made = &all.made.emplace_back(of);
+  all.live.insert(made);
+  return made;
+}
+int dropContext(void* context) {
+  Contexts& all = allContexts();
+  const std::lock_guard lock(all.mutex);
+  return all.live.erase(context) == 1 ? kSuccess : kInternal;
+}
+bool isContext(void* context) {
+  Contexts& all = allContexts();
+  const std::lock_guard lock(all.mutex);
+  return all.live.contains(context);
+}
+int contexts() {
+  Contexts& all = allContexts();
+  const std::lock_guard lock(all.mutex);
+  return static_cast<int>(all.live.size());
+}
 
 std::atomic<long>& countOf(Event event) {
   static std::array<std::atomic<long>, 3> counts{};

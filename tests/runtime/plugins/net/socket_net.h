@@ -26,6 +26,15 @@ constexpr int kMostReceives = 8;
 int living();
 // Counts objects of other parts of the plugin with them.
 void noteMade(int objects);
+// The users for whom the plugin was initialised and not finalized, where it has contexts.
+struct Context {
+  std::uint64_t communicator;
+  int trafficClass;
+};
+Context* makeContext(const Context& of);
+int dropContext(void* context);
+bool isContext(void* context);
+int contexts();
 // How often this happened in this process.
 enum class Event { kGpuMemory, kDmaBuf, kFlush };
 std::atomic<long>& countOf(Event event);
