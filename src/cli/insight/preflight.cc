@@ -156,7 +156,8 @@ std::string remarkMeaning(const preflight::Remark& remark) {
              "that "
              "all-to-all is slower.";
     case preflight::Remarked::kSeparateDomains:
-      return "GPUs of one host that reach each other only over the network are nodes of their own.";
+      return "GPUs of one host that have no better way to each other than the network are nodes of their "
+             "own.";
     default:
       return "";
   }

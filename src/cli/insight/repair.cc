@@ -64,14 +64,14 @@ std::string stateText(const topology::System& system, const whatif::NetState& st
 struct RepairReport {
   const whatif::RepairSearch& search;
   std::string machine;
-  std::vector<whatif::NetState> nets;
+  whatif::HostNets nets;
   std::vector<whatif::Repair> found;
   std::vector<std::string> assumptions;
 };
 
 std::string netsText(const RepairReport& report, const Terminal& screen) {
-  const topology::System& system = report.search.before().hostOf(0).system();
-  const std::vector<whatif::NetState>& states = report.nets;
+  const topology::System& system = report.nets.system();
+  const std::vector<whatif::NetState>& states = report.nets.states();
   if (states.empty()) return "";
   std::map<std::pair<bool, std::string>, std::vector<std::string>> alike;
   std::vector<std::pair<bool, std::string>> order;
@@ -179,7 +179,7 @@ int runRepair(const RepairArguments& options) {
   const JobRequest job = readJob(options.job, settings);
   whatif::RepairSearch search(job.plan, settings);
   while (search.next()) progress.say(fmt::format("change {} of {}", search.tried(), search.total()));
-  const RepairReport report{search, machine, whatif::netStates(search.before()), search.found(),
+  const RepairReport report{search, machine, whatif::HostNets(search.before()), search.found(),
                             job.assumptions};
   const bool writes = !options.output.empty() && !report.found.empty();
   if (writes) writeFile(options.output, topology::writeTopology(search.withFirst().document));

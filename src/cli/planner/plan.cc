@@ -196,8 +196,9 @@ std::string jobSizeText(const plan::Plan& plan, const std::string& machine, cons
   if (plan.hostPlans.size() == 1) text += ": " + inventory(plan.hostOf(0).system());
   text += '\n';
   if (plan.connections.nodes.count() != job.hosts())
-    text += fmt::format("NCCL counts {}: not all GPUs of a host reach each other without the network\n",
-                        counted(plan.connections.nodes.count(), "node"));
+    text +=
+        fmt::format("NCCL counts {}: some GPUs of a host have no better way to each other than the network\n",
+                    counted(plan.connections.nodes.count(), "node"));
   return text;
 }
 

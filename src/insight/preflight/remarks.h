@@ -25,7 +25,7 @@ enum class Remarked : std::uint8_t {
   kNvls,             // channels through NVLink multicast
   kCollnet,          // channels through a network that reduces
   kRanksPerNode,     // if they differ, send and receive is scheduled rank by rank
-  kSeparateDomains,  // GPUs of a host that reach each other only over the network
+  kSeparateDomains,  // GPUs of a host that have no better way to each other than the network
 };
 const char* name(Remarked what);
 

@@ -26,6 +26,7 @@ function drawRing(number) {
     const crossing = facts.job.crossings.find((one) => one.ring === number && one.from === from);
     const arrow = i + 1 < runs.length ? '→' : '↺';
     items.push(html('li', { class: 'crossing' }, html('strong', {}, arrow),
+      crossing && crossing.way !== 'NET' ? ['within a host: ' + crossing.way] :
       crossing ? [netEnd(crossing.fromNet, crossing.fromGdr), html('br'), 'to ' + netEnd(crossing.toNet, crossing.toGdr)]
                : 'back to ' + ring.ranks[0],
       crossing && i + 1 === runs.length ? [html('br'), 'back to ' + crossing.to] : null));

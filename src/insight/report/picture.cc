@@ -54,6 +54,7 @@ void addCrossings(const plan::Plan& plan, PictureJob& job) {
       job.crossings.push_back({.ring = static_cast<int>(i),
                                .from = from,
                                .to = to,
+                               .way = connect::name(choice.transport(from, to, paths::Direction::kSend)),
                                .fromNet = out ? netText(plan, from, out->net) : "",
                                .toNet = in ? netText(plan, to, in->net) : "",
                                .fromGdr = out && out->gdr,

@@ -114,6 +114,7 @@ struct PictureRing {
 struct RingCrossing {
   int ring = 0;                // index into PictureJob::rings
   int from = 0, to = 0;        // ranks
+  const char* way = "NET";     // or SHM or P2P, between nodes that are one host
   std::string fromNet, toNet;  // "NET 3 (mlx5_3)", empty if NCCL would find none
   bool fromGdr = false, toGdr = false;
 };

@@ -130,6 +130,7 @@ plan::Json jobJson(const PictureJob& job) {
     json["crossings"].push_back({{"ring", crossing.ring},
                                  {"from", crossing.from},
                                  {"to", crossing.to},
+                                 {"way", crossing.way},
                                  {"fromNet", crossing.fromNet},
                                  {"toNet", crossing.toNet},
                                  {"fromGdr", crossing.fromGdr},

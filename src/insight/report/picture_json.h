@@ -14,7 +14,7 @@
 //        "cells": [[{"way": "P2P", "direct": true, "type": "NVL", "bandwidth": 370.8,
 //                    "reasons": [number of a reason, …]} or null, …], …]}}],
 //    "job": {"ranks": 16, …, "nodeOfRank": […], "rings": [{"channels": […], "ranks": […]}],
-//      "crossings": [{"ring": 0, "from": 7, "to": 8, "fromNet": "NET 7 (mlx5_7)", "fromGdr": true, …}],
+//      "crossings": [{"ring": 0, "from": 7, "to": 8, "way": "NET", "fromNet": "NET 7 (mlx5_7)", "fromGdr": true, …}],
 //      "trees": [{"channels": […], "up": [by rank], "depth": [by rank]}]},
 //    "sizes": [8, 12, …],
 //    "tuning": [{"collective": "AllReduce",

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "core/error.h"
 #include "planner/paths/locality.h"
 #include "planner/paths/reach.h"
+#include "planner/plan/host_parts.h"
 #include "planner/plan/json_value.h"
 #include "planner/topology/complete.h"
 
@@ -115,38 +115,29 @@ plan::Json netJson(const topology::System& system, const NetState& state) {
 
 }  // namespace
 
-std::vector<NetState> netStates(const plan::Plan& plan) {
-  const plan::HostPlan& host = plan.hostOf(0);
-  const topology::System& system = host.system();
-  const paths::PathTable& paths = host.paths.paths;
+HostNets::HostNets(const plan::Plan& plan) : plan_(plan) {
+  if (plan::ranksOfParts(plan, 0).size() > 1) whole_ = plan::wholeHost(plan, 0);
+  const topology::System& system = host().system();
+  const paths::PathTable& paths = host().paths.paths;
   const paths::Locality locality(system, paths);
   const paths::Reach reach(system, paths, locality, plan.reach);
-  std::set<int> used;
-  const search::ChannelGraph& ring = host.ring();
-  for (std::size_t i = 0; i < ring.nets.size() && i < 2 * static_cast<std::size_t>(ring.nChannels); ++i)
-    used.insert(ring.nets[i]);
-  std::vector<NetState> states;
+  const std::map<int, int> rings = plan::ringsByNet(plan, 0);
   for (const topology::NodeId net : system.nodes(topology::NodeType::kNet)) {
     NetState state;
     state.net = net;
-    state.used = used.contains(system.position(net));
+    state.used = rings.contains(system.net(net).dev);
     findNearestGpu(system, paths, state);
     if (state.nearestGpu != topology::kNoNode) state.gdr = noGdr(reach, system, state.nearestGpu, net);
-    for (const NetState& other : states)
+    for (const NetState& other : states_)
       if (state.twin == topology::kNoNode && system.net(other.net).asic == system.net(net).asic &&
           system.net(other.net).port == system.net(net).port)
         state.twin = other.net;
-    states.push_back(std::move(state));
+    states_.push_back(std::move(state));
   }
-  findNarrowest(system, paths, states);
-  return states;
+  findNarrowest(system, paths, states_);
 }
 
-int netsUsed(const plan::Plan& plan) {
-  const std::vector<NetState> states = netStates(plan);
-  return static_cast<int>(
-      std::count_if(states.begin(), states.end(), [](const NetState& s) { return s.used; }));
-}
+int netsUsed(const plan::Plan& plan) { return static_cast<int>(plan::ringsByNet(plan, 0).size()); }
 
 RepairSearch::RepairSearch(plan::PlanRequest request, Settings settings)
     : request_(std::move(request)), settings_(std::move(settings)) {
@@ -195,7 +186,8 @@ std::vector<Repair> RepairSearch::found() const {
 plan::Json toJson(const RepairSearch& search, const std::string& machine) {
   const plan::Plan& plan = search.before();
   plan::Json nets = plan::Json::array();
-  for (const NetState& state : netStates(plan)) nets.push_back(netJson(plan.hostOf(0).system(), state));
+  const HostNets host(plan);
+  for (const NetState& state : host.states()) nets.push_back(netJson(host.system(), state));
   plan::Json found = plan::Json::array();
   for (const Repair& repair : search.found())
     found.push_back({{"edit", repair.candidate.edit},

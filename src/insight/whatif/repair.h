@@ -11,6 +11,7 @@
 // progress.
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,21 @@ struct NetState {
       topology::kNoNode;  // an earlier NET with the same hardware id and port: the two share its bandwidth
   std::string gdr;        // the reason why the GPU and the NET have no GPU Direct RDMA; empty: they have it
 };
-// For the host of rank 0, in the order of its NETs.
-std::vector<NetState> netStates(const plan::Plan& plan);
+// The NETs of the host of rank 0, in their order, in a system with all GPUs of the host.
+class HostNets {
+ public:
+  // `plan` stays.
+  explicit HostNets(const plan::Plan& plan);
+  const topology::System& system() const { return host().system(); }
+  const std::vector<NetState>& states() const { return states_; }
+
+ private:
+  const plan::HostPlan& host() const { return whole_ ? *whole_ : plan_.hostOf(0); }
+
+  const plan::Plan& plan_;
+  std::optional<plan::HostPlan> whole_;  // if the plan has the host in parts
+  std::vector<NetState> states_;
+};
 int netsUsed(const plan::Plan& plan);
 
 class RepairSearch {

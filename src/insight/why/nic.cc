@@ -10,6 +10,7 @@
 #include "insight/why/rules.h"
 #include "planner/connect/net_choice.h"
 #include "planner/connect/rings.h"
+#include "planner/plan/host_parts.h"
 
 namespace xylem::why {
 namespace {
@@ -125,58 +126,62 @@ AnswerTable p2pTable(const QuestionContext& context, const HostRules& rules, int
   return table;
 }
 
-// The number of ring channels that start or end at a NET, by NET; NETs that no ring uses are left out.
-std::map<topology::NodeId, int> useInRings(const HostRules& rules) {
-  std::map<topology::NodeId, int> used;
-  const search::ChannelGraph& ring = rules.host().ring();
-  for (int channel = 0; channel < ring.nChannels; ++channel)
-    for (int net : std::set{ring.startNet(channel), ring.endNet(channel)})
-      if (net >= 0) ++used[rules.system().node(topology::NodeType::kNet, net)];
-  return used;
+// A NET of a host, as the parts of the host in its plan have it.
+struct HostNet {
+  std::vector<std::string> owners;  // GPUs among whose nearest NICs it is
+  bool isWithin = false;            // of the limit of some part's rings
+  int rings = 0;
+};
+// By the NETs' numbers.
+std::map<int, HostNet> netsOfHost(const plan::Plan& plan, int rank) {
+  std::map<int, HostNet> nets;
+  for (const int one : plan::ranksOfParts(plan, rank)) {
+    const HostRules rules(plan, one);
+    const topology::System& system = rules.system();
+    for (const topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) {
+      for (const topology::NodeId net : rules.locality().localNets(gpu))
+        nets[system.net(net).dev].owners.push_back(rules.name(gpu));
+      for (const topology::NodeId net : system.nodes(topology::NodeType::kNet))
+        if (rules.paths().path(gpu, net).type <= rules.host().ring().typeInter)
+          nets[system.net(net).dev].isWithin = true;
+    }
+  }
+  for (const auto& [dev, rings] : plan::ringsByNet(plan, rank)) nets[dev].rings = rings;
+  return nets;
 }
 
-// Why no ring starts or ends at a NET. `owned`: it is among the nearest NICs of a GPU.
-std::string whyIdle(const HostRules& rules, topology::NodeId net, bool owned) {
+// Why no ring starts or ends at a NET.
+std::string whyIdle(const HostRules& rules, const HostNet& net) {
   const paths::PathType limit = rules.host().ring().typeInter;
-  bool within = false;
-  for (topology::NodeId gpu : rules.system().nodes(topology::NodeType::kGpu))
-    within = within || rules.paths().path(gpu, net).type <= limit;
-  if (!within) return fmt::format("farther than {} from every GPU of the job", paths::name(limit));
-  return owned ? "no channel was left for it" : "no GPU of the job has it nearest";
+  if (!net.isWithin) return fmt::format("farther than {} from every GPU of the job", paths::name(limit));
+  return net.owners.empty() ? "no GPU of the job has it nearest" : "no channel was left for it";
 }
 
 // A row for each NIC of the host: the GPUs whose own NIC it is, and its use by rings.
-AnswerTable allNics(const HostRules& rules, topology::NodeId gpu) {
+AnswerTable allNics(const HostRules& rules, topology::NodeId gpu, std::map<int, HostNet> nets) {
   AnswerTable table{
       "NICs of the host",
       {"NIC", "name", "from the GPU", "GB/s", "own NIC of", "ring channels", "line", "not used because"},
       {}};
-  std::map<topology::NodeId, std::vector<std::string>> owners;
-  for (topology::NodeId other : rules.system().nodes(topology::NodeType::kGpu))
-    for (topology::NodeId net : rules.locality().localNets(other)) owners[net].push_back(rules.name(other));
-  const auto used = useInRings(rules);
   for (topology::NodeId net : rules.system().nodes(topology::NodeType::kNet)) {
     const paths::Path& path = rules.paths().path(gpu, net);
-    const auto found = used.find(net);
-    const bool idle = found == used.end();
+    const HostNet& all = nets[rules.system().net(net).dev];
     const std::string& name = rules.system().net(net).name;
     table.rows.push_back({rules.name(net), name.empty() ? "-" : name, paths::name(path.type),
-                          fmt::format("{:.1f}", path.bandwidth), listed(owners[net]),
-                          std::to_string(idle ? 0 : found->second),
-                          std::to_string(sourceOf(rules.host(), net).line),
-                          idle ? whyIdle(rules, net, !owners[net].empty()) : ""});
+                          fmt::format("{:.1f}", path.bandwidth), listed(all.owners),
+                          std::to_string(all.rings), std::to_string(sourceOf(rules.host(), net).line),
+                          all.rings == 0 ? whyIdle(rules, all) : ""});
   }
   return table;
 }
 
-AnswerStep unusedStep(const HostRules& rules) {
+AnswerStep unusedStep(const HostRules& rules, const std::map<int, int>& used) {
   const search::ChannelGraph& ring = rules.host().ring();
-  const auto used = useInRings(rules);
   std::vector<std::string> idle;
   AnswerStep step;
   step.rule = "nics-in-rings";
   for (topology::NodeId net : rules.system().nodes(topology::NodeType::kNet)) {
-    if (used.contains(net)) continue;
+    if (used.contains(rules.system().net(net).dev)) continue;
     idle.push_back(rules.name(net));
     step.sources.push_back(sourceOf(rules.host(), net));
   }
@@ -199,7 +204,7 @@ AnswerStep unusedStep(const HostRules& rules) {
 
 std::string nicSummary(const plan::Plan& plan) {
   const HostRules rules(plan, 0);
-  return fmt::format("{} of {} NICs in rings; {}", useInRings(rules).size(),
+  return fmt::format("{} of {} NICs in rings; {}", plan::ringsByNet(plan, 0).size(),
                      rules.system().count(topology::NodeType::kNet), channelSummary(plan));
 }
 
@@ -221,7 +226,8 @@ Answer whyNic(const QuestionContext& context, int rank, int peer) {
   if (own.size() > 1)
     answer.headline =
         fmt::format("{}'s own NICs are {}, channel by channel", gpuName(rank), listed(namesOf(rules, own)));
-  answer.steps = {nearestStep(rules, gpu, near), pickStep(rules, gpu), unusedStep(rules)};
+  answer.steps = {nearestStep(rules, gpu, near), pickStep(rules, gpu),
+                  unusedStep(rules, plan::ringsByNet(context.plan, rank))};
   if (context.plan.connections.nodes.count() > 1) {
     AnswerTable rings = ringTable(context, rules, rank);
     if (rings.rows.empty())
@@ -233,7 +239,7 @@ Answer whyNic(const QuestionContext& context, int rank, int peer) {
       answer.tables.push_back(std::move(rings));
     if (context.plan.job().hosts() > 1) answer.tables.push_back(p2pTable(context, rules, rank, peer));
   }
-  answer.tables.push_back(allNics(rules, gpu));
+  answer.tables.push_back(allNics(rules, gpu, netsOfHost(context.plan, rank)));
   answer.notes.emplace_back(
       "A proxy other than the rank itself is PXN: that rank's proxy thread drives the NIC beside its GPU.");
   for (const char* value : {"0", "1"}) tryWith(context, answer, Setting::kCrossNic, value, nicSummary);

@@ -139,6 +139,15 @@ Answer whyGdrOfAll(const QuestionContext& context) {
   return answer;
 }
 
+namespace {
+
+// The host of `rank`, and the number of a NET there, which is the same in all parts of the host.
+std::pair<int, int> hostsNet(const plan::Plan& plan, int rank, topology::NodeId net) {
+  return {plan.job().hostOf(rank), plan.hostOf(rank).system().net(net).dev};
+}
+
+}  // namespace
+
 Answer whyNicOfAll(const QuestionContext& context) {
   const plan::Plan& plan = context.plan;
   const connect::Connections& c = plan.connections;
@@ -149,14 +158,12 @@ Answer whyNicOfAll(const QuestionContext& context) {
   AnswerTable rings{"NICs where the rings enter and leave a host",
                     {"channel", "enters at", "NIC", "proxy", "GDR", "leaves at", "NIC", "proxy", "GDR"},
                     {}};
-  std::set<std::pair<int, topology::NodeId>> used;
-  int nets = 0;
-  std::set<int> views;
+  std::set<std::pair<int, int>> nets, used;  // hosts and numbers of NETs
   for (const std::vector<int>& ranks : ranksOfKinds(plan)) {
     for (const int rank : ranks) {
       const HostRules rules(plan, rank);
-      if (views.insert(plan.job().viewOf(rank)).second)
-        nets += rules.system().count(topology::NodeType::kNet);
+      for (const topology::NodeId net : rules.system().nodes(topology::NodeType::kNet))
+        nets.insert(hostsNet(plan, rank, net));
       const topology::NodeId gpu = plan.job().gpuOf(rank);
       const std::vector<topology::NodeId> near = rules.locality().localNets(gpu);
       if (near.empty()) {
@@ -186,16 +193,15 @@ Answer whyNicOfAll(const QuestionContext& context) {
         for (const auto direction : {paths::Direction::kReceive, paths::Direction::kSend})
           if (const auto end = choice.ringEnd(
                   rank, channel, direction == paths::Direction::kSend ? ring.next : ring.previous, direction))
-            used.insert({plan.job().viewOf(rank), end->net});
+            used.insert(hostsNet(plan, rank, end->net));
       }
       rings.rows.push_back(
           {std::to_string(channel), in.gpu, in.net, in.proxy, in.gdr, out.gpu, out.net, out.proxy, out.gdr});
     }
   }
-  answer.headline = nets == 0
-                        ? "no GPU uses a NIC: the host has none"
-                        : fmt::format("the rings use {} of {} NICs{}", used.size(), nets,
-                                      static_cast<int>(used.size()) == nets ? "" : "; `nic gpu0` says why");
+  answer.headline = nets.empty() ? "no GPU uses a NIC: the host has none"
+                                 : fmt::format("the rings use {} of {} NICs{}", used.size(), nets.size(),
+                                               used.size() == nets.size() ? "" : "; `nic gpu0` says why");
   answer.tables.push_back(std::move(own));
   if (!rings.rows.empty()) answer.tables.push_back(std::move(rings));
   answer.notes.emplace_back(
@@ -205,6 +211,7 @@ Answer whyNicOfAll(const QuestionContext& context) {
 
 Answer whyP2pOfAll(const QuestionContext& context) {
   const plan::Plan& plan = context.plan;
+  const connect::NetChoice choice(plan.connections, plan.reach);
   Answer answer;
   answer.question = "p2p";
   Examples examples(answer);
@@ -219,15 +226,12 @@ Answer whyP2pOfAll(const QuestionContext& context) {
       for (const int peer : ranks) {
         if (peer == rank) continue;
         ++pairs;
-        const topology::NodeId other = plan.job().gpuSeenBy(rank, peer);
-        if (other == topology::kNoNode) {
-          ways[2].push_back(gpuName(peer));
-          continue;
-        }
-        const bool p2p = rules.reach().transportP2p(gpu, other).yes;
-        const bool shm = !p2p && rules.reach().transportShm(gpu, other).yes;
+        const connect::TransportKind way = choice.transport(rank, peer, paths::Direction::kSend);
+        const bool p2p = way == connect::TransportKind::kP2p, shm = way == connect::TransportKind::kShm;
         direct += p2p ? 1 : 0;
         ways[p2p ? 0 : shm ? 1 : 2].push_back(gpuName(peer));
+        const topology::NodeId other = plan.job().gpuSeenBy(rank, peer);
+        if (other == topology::kNoNode) continue;
         const paths::Decision* made = rules.made(paths::Rule::kP2p, gpu, other);
         const paths::Decision level = made != nullptr ? *made : rules.reach().p2p(gpu, other);
         if (!level.yes) examples.add(rules, level);

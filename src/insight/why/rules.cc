@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "insight/why/names.h"
-#include "planner/topology/system_builder.h"
 
 namespace xylem::why {
 namespace {
@@ -48,14 +47,6 @@ std::string limitText(const paths::Decision& d, const rules::RuleSet& rules) {
 }
 
 }  // namespace
-
-plan::HostPlan wholeHost(const plan::Plan& plan, int rank) {
-  plan::HostPlan host;
-  host.description = plan.hostOf(rank).description;
-  host.paths.system = topology::buildSystem(*host.description, plan.nccl);
-  host.paths.paths = paths::findUsablePaths(host.paths.system, plan.reach, &host.paths.decisions);
-  return host;
-}
 
 HostRules::HostRules(const plan::Plan& plan, int rank, const plan::HostPlan& host)
     : plan_(plan),

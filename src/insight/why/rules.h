@@ -19,7 +19,7 @@ namespace xylem::why {
 class HostRules {
  public:
   HostRules(const plan::Plan& plan, int rank) : HostRules(plan, rank, plan.hostOf(rank)) {}
-  // On another graph of the rank's host, such as wholeHost() makes. Keeps references to both.
+  // On another graph of the rank's host, such as plan::wholeHost() makes. Keeps references to both.
   HostRules(const plan::Plan& plan, int rank, const plan::HostPlan& host);
 
   const plan::HostPlan& host() const { return host_; }
@@ -52,10 +52,6 @@ class HostRules {
   paths::Locality locality_;
   paths::Reach reach_;
 };
-
-// The host of `rank` with all its GPUs, including those that the rank reaches only over the network. Without
-// graphs.
-plan::HostPlan wholeHost(const plan::Plan& plan, int rank);
 
 // A path link by link: which path type each link makes of it, and which link limits its bandwidth.
 class Hops {

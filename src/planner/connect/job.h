@@ -8,7 +8,7 @@
 //   int first = job.rankAt(job.hostOf(rank), view, (*view.graphs)[GraphKind::kRing], channel, 0);
 //   JobNodes nodes = numberNodes(job);   // nodes.ofRank[rank], nodes.ranks(node)[localRank]
 //
-// Equal hosts share a *shape*. Ranks of one host that reach each other only over the network form *domains*,
+// Equal hosts share a *shape*. Ranks of one host that have no better way to each other than the network form *domains*,
 // and each rank plans for its own domain. A *view* is the plan that the ranks of one domain of one shape make
 // of their host. A view's graphs number its GPUs from 0; the `rank` of a GPU is the rank's place among all
 // ranks of the host, in ascending order.
@@ -102,7 +102,7 @@ std::vector<int> hostsInBlocks(std::span<const int> ranksOfHosts);
 std::vector<int> hostsInTurn(std::span<const int> ranksOfHosts);
 
 // The nodes of a job as NCCL counts them: the ranks of a node share a ring inside it. Usually a node is a
-// host; a host whose GPUs reach each other only over the network is several nodes.
+// host; a host whose GPUs have no better way to each other than the network is several nodes.
 struct JobNodes {
   std::vector<int> ofRank;     // by rank: its node
   std::vector<int> localRank;  // by rank: its place among the node's ranks

@@ -6,7 +6,7 @@
 //
 // The paths of the base search are adjusted to those that work at run time: GPUs without direct access meet
 // in the memory of a CPU, a GPU may send through another GPU's NIC (PXN), NICs without access to GPU memory
-// go through host memory. GPUs that reach each other only over the network belong to different domains; each
+// go through host memory. GPUs that have no better way to each other than the network belong to different domains; each
 // rank plans for its own domain.
 
 #include <vector>

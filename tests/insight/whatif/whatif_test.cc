@@ -337,23 +337,39 @@ TEST(Repair, EveryRepairIsBetterAndTheBestComesFirst) {
 TEST(Repair, SaysHowNetsStand) {
   const plan::Plan plan =
       plan::planJob(plan::identicalHosts(host("misconfigured/vm-nics-without-numa"), 2), {});
-  const std::vector<NetState> states = netStates(plan);
+  const HostNets nets(plan);
+  const std::vector<NetState>& states = nets.states();
   ASSERT_THAT(states, SizeIs(8));
   for (const NetState& state : states) {
     EXPECT_EQ(state.type, paths::PathType::kSys);
     EXPECT_THAT(state.gdr, HasSubstr("SYS"));
-    const topology::Link& narrowest = plan.hostOf(0).system().link(state.narrowest);
+    const topology::Link& narrowest = nets.system().link(state.narrowest);
     EXPECT_EQ(narrowest.type, topology::LinkType::kSys);
     EXPECT_EQ(state.sharers, 8);
+  }
+}
+
+// The host is two nodes, with a NIC for each.
+TEST(Repair, TakesAHostThatIsSeveralNodesAsOneMachine) {
+  const plan::Plan plan = plan::planJob(plan::identicalHosts(host("uplink-x8"), 2), {});
+  ASSERT_EQ(plan.connections.nodes.count(), 4);
+  EXPECT_EQ(netsUsed(plan), 2);
+  const HostNets nets(plan);
+  ASSERT_THAT(nets.states(), SizeIs(2));
+  for (const NetState& state : nets.states()) {
+    EXPECT_TRUE(state.used);
+    EXPECT_EQ(state.type, paths::PathType::kPix);
+    EXPECT_THAT(state.gdr, IsEmpty());
   }
 }
 
 TEST(Repair, SaysWhichNetsShare) {
   const plan::Plan two = plan::planJob(plan::identicalHosts(host("misconfigured/vm-2-of-8-nics"), 2), {});
   EXPECT_EQ(netsUsed(two), 2);
-  for (const NetState& state : netStates(two)) EXPECT_EQ(state.sharers, 4);
+  for (const NetState& state : HostNets(two).states()) EXPECT_EQ(state.sharers, 4);
   const plan::Plan twins = plan::planJob(plan::identicalHosts(host("misconfigured/vm-shared-guids"), 2), {});
-  const std::vector<NetState> states = netStates(twins);
+  const HostNets nets(twins);
+  const std::vector<NetState>& states = nets.states();
   EXPECT_EQ(states[0].twin, topology::kNoNode);
   EXPECT_EQ(states[3].twin, states[0].net);
   EXPECT_EQ(states[4].twin, topology::kNoNode);

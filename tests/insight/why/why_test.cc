@@ -164,6 +164,32 @@ TEST(WhyP2p, ComparesWithTheNics) {
   EXPECT_EQ(answer.whatIfs.back().setting, "NCCL_NET_DISABLE_INTRA=1");
 }
 
+TEST(WhyP2p, GpusOfTwoNodesThatAreOneHostShareMemorySince230) {
+  const Settings settings = Settings::fromPairs({{"XYLEM_NCCL", "2.30.7"}});
+  const Answer answer = askWith("net-faster-than-p2p", 2, {"p2p", "gpu0", "gpu2"}, settings);
+  EXPECT_THAT(answer.headline, HasSubstr("shared memory (SHM)"));
+  EXPECT_EQ(answer.step("shm"), nullptr);
+  const AnswerStep* apart = answer.step("shm-apart");
+  ASSERT_NE(apart, nullptr);
+  EXPECT_EQ(apart->yes, true);
+  EXPECT_NE(apart->input("node of GPU 0"), apart->input("node of GPU 2"));
+  EXPECT_EQ(answer.whatIfs.back().setting, "NCCL_SHM_DISABLE=1");
+  EXPECT_THAT(answer.whatIfs.back().outcome, HasSubstr("the network (NET)"));
+  const Answer all = askWith("net-faster-than-p2p", 2, {"p2p"}, settings);
+  for (const auto& row : all.tables.front().rows) EXPECT_EQ(row.back(), "-") << row.front();
+}
+
+TEST(WhyNic, CountsTheNicsOfAHostThatIsSeveralNodesOnce) {
+  EXPECT_THAT(ask("uplink-x8", 2, {"nic"}).headline, HasSubstr("the rings use 2 of 2 NICs"));
+  const Answer answer = ask("uplink-x8", 2, {"nic", "gpu3"});
+  EXPECT_EQ(answer.step("nics-in-rings")->yes, true);
+  for (const auto& row : answer.tables.back().rows) {
+    EXPECT_NE(row[4], "none") << row.front();
+    EXPECT_NE(row[5], "0") << row.front();
+    EXPECT_EQ(row.back(), "") << row.front();
+  }
+}
+
 TEST(WhyP2p, SaysWhatSwitchedSharedMemoryOff) {
   const std::map<std::string, std::string> settings = {{"NCCL_SHM_DISABLE", "1"},
                                                        {"NCCL_NET_DISABLE_INTRA", "1"}};
