@@ -275,8 +275,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream XYLEM_DEFAULT
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream XYLEM_DEFAULT(0),
                                      unsigned int flags XYLEM_DEFAULT(0))
     XYLEM_PTSZ(cudaEventRecordWithFlags);
-/* The first waits for the recorded point, the second returns cudaErrorNotReady if it is not reached. Errors
- * of work before it stay with its stream. */
+/* The first waits for the recorded point, the second returns cudaErrorNotReady if it is not reached. Both return the error of work before it
+ * that the program was not told of, which its stream keeps, and work that waits for the event fails with it. */
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 /* The time between two recorded points, in milliseconds. cudaErrorNotReady: one of them is not reached;

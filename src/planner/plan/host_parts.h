@@ -15,7 +15,7 @@ namespace xylem::plan {
 
 // The first rank of each part.
 std::vector<int> ranksOfParts(const Plan& plan, int rank);
-// Of all parts, by the numbers of the NETs; those that no ring uses are left out.
+// The channels of all parts, by the numbers of the NETs; those that no ring uses are left out.
 std::map<int, int> ringsByNet(const Plan& plan, int rank);
 // Without graphs.
 HostPlan wholeHost(const Plan& plan, int rank);

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "core/per_thread.h"
 #include "runtime/cuda_api/cuda_error.h"
 
 namespace xylem::api {
@@ -35,8 +36,10 @@ void forgetLogger() {
 }
 
 std::string& lastErrorText() {
-  static thread_local std::string text;
-  return text;
+  struct LastError {
+    std::string text;
+  };
+  return perThread<LastError>().text;
 }
 
 ncclResult_t remember(ResultCode code, const std::string& text) {

@@ -272,7 +272,7 @@ struct DeviceState {
   std::set<std::pair<int, int>> peers;  // from the first device, the second one was made reachable
 };
 DeviceState& deviceState() {
-  static DeviceState state;
+  static DeviceState& state = *std::make_unique<DeviceState>().release();  // used until the program ends
   return state;
 }
 

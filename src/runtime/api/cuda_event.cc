@@ -44,17 +44,17 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return guardedCuda([&] {
-    device::Scheduler::instance().waitUntil(requireEvent(event).whenReached());
-    return cudaSuccess;
+    const cuda_api::Event::Point point = requireEvent(event).point();
+    device::Scheduler::instance().waitUntil([&] { return point.reached(); });
+    return outcomeOf(point.failure());
   });
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   return guardedCuda([&] {
-    const cuda_api::Event& known = requireEvent(event);
-    if (known.reached()) return cudaSuccess;
-    device::Scheduler::instance().poll(nullptr);
-    return known.reached() ? cudaSuccess : cudaErrorNotReady;
+    const cuda_api::Event::Point point = requireEvent(event).point();
+    if (!point.reached()) device::Scheduler::instance().poll(nullptr);
+    return point.reached() ? outcomeOf(point.failure()) : cudaErrorNotReady;
   });
 }
 
@@ -62,7 +62,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   return guardedCuda([&] {
     requireResult(milliseconds);
     const cuda_api::Event &first = requireEvent(start), &last = requireEvent(end);
-    const bool reached = first.reached() && last.reached();
+    const bool reached = first.point().reached() && last.point().reached();
     const cuda_api::SharedEvent from = first.timedRecord(), to = last.timedRecord();
     if (from == nullptr || to == nullptr) return cudaErrorInvalidResourceHandle;
     if (!reached) return cudaErrorNotReady;

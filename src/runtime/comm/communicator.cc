@@ -297,6 +297,8 @@ bool Communicator::connectsLater(std::span<const CommOperation> operations) {
          joined_->issuer().mayConnectLater(operations);
 }
 
+std::uint64_t Communicator::number() const { return joined_ ? joined_->number() : 0; }
+
 std::uint64_t Communicator::lastWork() const { return joined_ ? joined_->issuer().lastWork() : 0; }
 
 bool Communicator::allToAllAtOnce() const { return joined_ && joined_->issuer().exchanges(); }

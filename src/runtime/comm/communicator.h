@@ -95,6 +95,8 @@ class Communicator {
   int rank() const { return membership_.rank; }
   int ranks() const { return membership_.ranks; }
   int device() const { return membership_.device; }
+  // The same on all of its ranks; 0 before it is joined.
+  std::uint64_t number() const;
   const gpu::DriverTable* gpuDriver() const { return membership_.gpuDriver; }
   const CommConfig& config() const { return config_; }
   CommState state() const {

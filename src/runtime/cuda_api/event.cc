@@ -57,21 +57,29 @@ void Event::record(CudaStream& stream, bool external) {
   last_ = nullptr;
 }
 
-std::function<bool()> Event::whenReached() const {
-  if (counts_ != nullptr)
-    return [counts = counts_, number = counts_->recorded.load(std::memory_order_acquire)] {
-      return counts->reached.load(std::memory_order_acquire) >= number;
-    };
+Event::Point Event::point() const {
+  Point point;
+  if (counts_ != nullptr) {
+    point.counts_ = counts_;
+    point.number_ = counts_->recorded.load(std::memory_order_acquire);
+    return point;
+  }
   const std::lock_guard lock(mutex_);
   if (mark_.set) throw CudaFailure(cudaErrorCapturedEvent);
-  return [event = last_] { return isReached(event); };
+  point.event_ = last_;
+  return point;
 }
 
+// Work that waits for a point fails with the work before that.
 void Event::awaitNow(device::Stream& stream) const {
-  auto reached = whenReached();
-  if (reached()) return;
+  const Point awaited = point();
+  if (awaited.reached() && !awaited.failure()) return;
   device::Scheduler::instance().catchUp(stream);
-  enqueueWait(stream, std::move(reached));
+  enqueueSteps<true>(stream, [awaited] {
+    if (!awaited.reached()) return device::Progress::kWouldBlock;
+    if (const std::optional<Error> failure = awaited.failure()) throw Error(*failure);
+    return device::Progress::kDone;
+  });
 }
 
 void Event::makeWait(CudaStream& stream, bool external) {

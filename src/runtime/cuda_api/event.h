@@ -5,11 +5,12 @@
 //   Event event({.timed = true});
 //   event.record(stream, false);
 //   event.makeWait(other, false);
-//   if (event.reached()) report(event.timedRecord()->when);
+//   const Event::Point point = event.point();
+//   if (point.reached() && !point.failure()) report(event.timedRecord()->when);
 
-#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "runtime/cuda_api/capture.h"
 #include "runtime/cuda_api/cuda_stream.h"
@@ -35,12 +36,9 @@ class Event {
   void record(CudaStream& stream, bool external);
   // Makes `stream` wait for it. In a captured stream, `external` adds a node that waits at each launch.
   void makeWait(CudaStream& stream, bool external);
-  // True if its point is reached, or if it was never recorded. Throws CudaFailure if it was recorded in a
-  // capture.
-  bool reached() const { return whenReached()(); }
-  // A function that returns whether the point for which it stands now is reached. Throws CudaFailure like
-  // reached().
-  std::function<bool()> whenReached() const;
+  class Point;
+  // The point for which it stands now. Throws CudaFailure if it was recorded in a capture.
+  Point point() const;
   // The last record; null if it has no time: never recorded, recorded in a capture, or without timing.
   SharedEvent timedRecord() const;
   // Its name for other processes. Throws CudaFailure if it was not made for them.
@@ -62,6 +60,23 @@ class Event {
   // At most one of these two is set.
   SharedEvent last_;
   Capture::Mark mark_;
+};
+
+class Event::Point {
+ public:
+  // True also for an event that was never recorded.
+  bool reached() const {
+    return counts_ != nullptr ? counts_->reached.load(std::memory_order_acquire) >= number_
+                              : isReached(event_);
+  }
+  // Once it is reached: the error of work before it, if the program was not told of that. That of another process is not known.
+  std::optional<Error> failure() const { return event_ == nullptr ? std::nullopt : event_->failure; }
+
+ private:
+  friend class Event;
+  SharedEvent event_;
+  std::shared_ptr<Counts> counts_;  // of an interprocess event, in place of event_
+  std::uint64_t number_ = 0;
 };
 
 }  // namespace xylem::cuda_api

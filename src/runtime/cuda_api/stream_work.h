@@ -11,6 +11,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "runtime/device/scheduler.h"
@@ -57,7 +58,9 @@ void enqueueInstant(device::Stream& stream, Work work) {
 // A point in a stream, reached once all tasks before it are done. It outlives the stream. (Event, in event.h,
 // is CUDA's: it can be recorded again and again, and each record is a StreamEvent of its own.)
 struct StreamEvent {
-  std::chrono::steady_clock::time_point when;  // it was reached; written before `reached`
+  // Written before `reached`: when that was, and the error of a task before it that no call had told the program of.
+  std::chrono::steady_clock::time_point when;
+  std::optional<Error> failure;
   std::atomic<bool> reached{false};
 };
 using SharedEvent = std::shared_ptr<StreamEvent>;
@@ -68,7 +71,8 @@ inline bool isReached(const SharedEvent& event) {
 }
 
 inline void enqueueRecord(device::Stream& stream, SharedEvent event) {
-  enqueueInstant(stream, [event = std::move(event)] {
+  enqueueInstant(stream, [&stream, event = std::move(event)] {
+    event->failure = stream.error();
     event->when = std::chrono::steady_clock::now();
     event->reached.store(true, std::memory_order_release);
   });
@@ -81,16 +85,12 @@ inline SharedEvent recordEvent(device::Stream& stream) {
   return event;
 }
 
-// Tasks enqueued on `stream` from now on wait until `reached` returns true, which it does for ever then.
-template <typename Reached>
-void enqueueWait(device::Stream& stream, Reached reached) {
-  if (reached()) return;
-  enqueueSteps<true>(stream, [reached = std::move(reached)] {
-    return reached() ? device::Progress::kDone : device::Progress::kWouldBlock;
-  });
-}
+// Tasks enqueued on `stream` from now on wait until the event is reached.
 inline void waitForEvent(device::Stream& stream, SharedEvent event) {
-  enqueueWait(stream, [event = std::move(event)] { return isReached(event); });
+  if (isReached(event)) return;
+  enqueueSteps<true>(stream, [event = std::move(event)] {
+    return isReached(event) ? device::Progress::kDone : device::Progress::kWouldBlock;
+  });
 }
 
 // Calls a function of the program on a thread that does nothing else; starts one if all such threads are

@@ -84,9 +84,23 @@ class Attendance {
 
 }  // namespace
 
+// Never destroyed: destructors of the program's static objects may make calls. Only its threads end before what they use does.
 Scheduler& Scheduler::instance() {
-  static Scheduler scheduler;
+  static Scheduler& scheduler = *std::make_unique<Scheduler>().release();
+  struct AtExit {
+    ~AtExit() { scheduler.endWorkers(); }
+  };
+  static const AtExit atExit;
   return scheduler;
+}
+
+void Scheduler::endWorkers() {
+  std::vector<Worker*> workers;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& worker : workers_) workers.push_back(worker.get());
+  }
+  for (Worker* const worker : workers) worker->end();
 }
 
 Scheduler::Scheduler() {
@@ -371,7 +385,7 @@ constexpr int kIdleNapsBeforeSleep = 50;
 
 }  // namespace
 
-Worker::~Worker() {
+void Worker::end() {
   state_.store(kStopping, std::memory_order_seq_cst);
   state_.notify_all();
   wakeFromNap();

@@ -39,8 +39,7 @@ class Scheduler;
 class Worker {
  public:
   Worker(Scheduler& scheduler, int device) : scheduler_(scheduler), device_(device) {}
-  // Ends the thread after the step that it is in.
-  ~Worker();
+  ~Worker() { end(); }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -52,6 +51,8 @@ class Worker {
   void hurry();
   // In a child of fork: the thread is the parent's.
   void startAnew();
+  // Ends the thread after the step that it is in. It does not start again.
+  void end();
 
  private:
   enum State : int { kNotStarted, kAwake, kAsleep, kStopping };
@@ -142,6 +143,7 @@ class Scheduler {
   Polled pollOnce(Stream* stream);
   void runDown(Stream& stream, std::uint64_t target);
   Worker& workerOf(int device);
+  void endWorkers();
   void startAnew();
 
   std::mutex mutex_;  // guards the lists below; never held while tasks run

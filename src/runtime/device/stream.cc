@@ -147,6 +147,13 @@ void Stream::startAnew() {
   finished_ = enqueued;
 }
 
+std::optional<Error> Stream::error() const {
+  if (!failed()) return std::nullopt;
+  const std::lock_guard lock(errorMutex_);
+  if (!error_) return std::nullopt;
+  return Error(error_->code(), "{}", error_->what());  // a copy whose text no other thread shares
+}
+
 std::optional<Error> Stream::takeError() {
   if (!failed()) return std::nullopt;
   const std::lock_guard lock(errorMutex_);

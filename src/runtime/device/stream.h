@@ -64,6 +64,8 @@ class Stream {
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   // Takes the first error of a task since the last call.
   std::optional<Error> takeError();
+  // The same, and leaves it.
+  std::optional<Error> error() const;
 
   // Counts the threads that wait for this stream. While there is one, other threads leave the stream to it.
   void attend() noexcept { waiters_.fetch_add(1, std::memory_order_relaxed); }
@@ -112,7 +114,7 @@ class Stream {
   std::atomic<bool> failed_{false};
   std::atomic<std::uint64_t> finished_{0};
   Task* front_ = nullptr;  // oldest first
-  std::mutex errorMutex_;
+  mutable std::mutex errorMutex_;
   std::optional<Error> error_;
 };
 

@@ -23,6 +23,42 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using ::testing::StrEq;
 
+// A static object of a program, whose destructor runs after main.
+struct Cache {
+  void* memory = nullptr;
+  cudaStream_t stream = nullptr;
+  ncclComm_t comm = nullptr;
+  ~Cache() {
+    if (memory == nullptr) return;
+    cudaStream_t later = nullptr;
+    const bool works = cudaMemsetAsync(memory, 1, 64, stream) == cudaSuccess &&
+                       ncclGroupStart() == ncclSuccess &&
+                       ncclAllReduce(memory, memory, 16, ncclInt, ncclSum, comm, stream) == ncclSuccess &&
+                       ncclGroupEnd() == ncclSuccess && cudaDeviceSynchronize() == cudaSuccess &&
+                       cudaStreamCreate(&later) == cudaSuccess && cudaStreamDestroy(later) == cudaSuccess &&
+                       ncclCommDestroy(comm) == ncclSuccess && cudaStreamDestroy(stream) == cudaSuccess &&
+                       cudaFree(memory) == cudaSuccess && ncclCommDestroy(nullptr) == ncclSuccess &&
+                       ncclGroupEnd() == ncclInvalidUsage;
+    if (!works) _exit(3);
+  }
+};
+
+TEST(CudaRuntimeDeathTest, ServesDestructorsOfStaticObjects) {
+  if (xylem::testing::kSanitized) GTEST_SKIP() << "leaks at exit are judged before these destructors";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        static Cache cache;
+        ncclUniqueId id;
+        const bool works = cudaStreamCreate(&cache.stream) == cudaSuccess &&
+                           ncclGetUniqueId(&id) == ncclSuccess &&
+                           ncclCommInitRank(&cache.comm, 1, id, 0) == ncclSuccess &&
+                           cudaMalloc(&cache.memory, 64) == cudaSuccess;
+        exit(works ? 0 : 4);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
 TEST(CudaRuntime, CountsAndChoosesDevices) {
   setenv("XYLEM_HOST_DEVICES", "3", 1);
   int count = 0, device = -1;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -344,6 +345,59 @@ TEST(Communicator, AnOperationWithASetTimeOutNamesWhomItWaitsFor) {
   EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaErrorLaunchFailure);
   EXPECT_THAT(ncclGetLastError(comm), HasSubstr("rank 0 waits for rank 1"));
   EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+}
+
+// As PyTorch waits: by events, never in the stream of the operation itself.
+TEST(Communicator, WhatWaitsForAnOperationThatFailsFailsToo) {
+  const Variables variables{{"XYLEM_OPERATION_TIMEOUT", "1"}};
+  ProcessJob job("idle", 2);
+  ncclComm_t comm = nullptr;
+  ASSERT_EQ(ncclCommInitRank(&comm, 2, job.id, 0), ncclSuccess) << ncclGetLastError(nullptr);
+  std::array<cudaStream_t, 2> streams{};
+  std::array<cudaEvent_t, 2> events{};
+  for (cudaStream_t& stream : streams)
+    ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  for (cudaEvent_t& event : events) ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  float x = 1;
+  ASSERT_EQ(ncclAllReduce(&x, &x, 1, ncclFloat, ncclSum, comm, streams[0]), ncclSuccess);
+  ASSERT_EQ(cudaEventRecord(events[0], streams[0]), cudaSuccess);
+  ASSERT_EQ(cudaStreamWaitEvent(streams[1], events[0], 0), cudaSuccess);
+  ASSERT_EQ(cudaEventRecord(events[1], streams[1]), cudaSuccess);
+  EXPECT_EQ(cudaEventSynchronize(events[0]), cudaErrorLaunchFailure);
+  EXPECT_THAT(ncclGetLastError(comm), HasSubstr("rank 0 waits for rank 1"));
+  EXPECT_EQ(cudaEventQuery(events[0]), cudaErrorLaunchFailure);
+  EXPECT_EQ(cudaEventSynchronize(events[1]), cudaErrorLaunchFailure);
+  EXPECT_EQ(cudaStreamSynchronize(streams[1]), cudaErrorLaunchFailure);
+  EXPECT_EQ(cudaStreamSynchronize(streams[0]), cudaErrorLaunchFailure);
+  // The program knows it now.
+  for (const std::size_t i : {0, 1}) {
+    EXPECT_EQ(cudaEventRecord(events[i], streams[i]), cudaSuccess);
+    EXPECT_EQ(cudaEventSynchronize(events[i]), cudaSuccess);
+  }
+  EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+  for (cudaEvent_t event : events) EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
+  for (cudaStream_t stream : streams) EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+// As with NCCL, whose kernel just ends.
+TEST(Communicator, AStreamIsWellAfterTheRanksOwnAbort) {
+  ProcessJob job("idle", 2);
+  ncclComm_t comm = nullptr;
+  ASSERT_EQ(ncclCommInitRank(&comm, 2, job.id, 0), ncclSuccess) << ncclGetLastError(nullptr);
+  float x = 1;
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  ASSERT_EQ(ncclAllReduce(&x, &x, 1, ncclFloat, ncclSum, comm, nullptr), ncclSuccess);
+  ASSERT_EQ(cudaEventRecord(event, nullptr), cudaSuccess);
+  std::thread aborts([comm] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+  });
+  EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+  aborts.join();
+  EXPECT_EQ(cudaEventSynchronize(event), cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
 }
 
 // Runs the role of a process that RankProcess has started. Its exit status is 0 if the role succeeds.

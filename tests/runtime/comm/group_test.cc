@@ -284,6 +284,7 @@ TEST(Calls, EachRunsWhatWasIssuedBefore) {
   cudaSetDevice(0);
 }
 
+// A rank may name either of them first.
 TEST(Group, TwoCommunicatorsInOneGroup) {
   const Variables variables{};
   ncclUniqueId second;
@@ -291,14 +292,21 @@ TEST(Group, TwoCommunicatorsInOneGroup) {
   expectAllJoined(runRanks(3, [&](int rank, ncclComm_t first) {
     ncclComm_t other = nullptr;
     CHECK_NCCL(ncclCommInitRank(&other, 3, second, 2 - rank));
-    std::vector<std::int32_t> a(5000, 1), b(5000, 2);
-    CHECK_NCCL(ncclGroupStart());
-    CHECK_NCCL(ncclAllReduce(a.data(), a.data(), a.size(), ncclInt32, ncclSum, first, nullptr));
-    CHECK_NCCL(ncclAllReduce(b.data(), b.data(), b.size(), ncclInt32, ncclSum, other, nullptr));
-    CHECK_NCCL(ncclGroupEnd());
-    ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
-    EXPECT_EQ(a[4999], 3);
-    EXPECT_EQ(b[4999], 6);
+    for (const bool turned : {false, rank == 1, rank == 2}) {
+      std::vector<std::int32_t> a(5000, 1), b(5000, 2);
+      const auto sum = [&](bool isFirst) {
+        auto& data = isFirst ? a : b;
+        CHECK_NCCL(ncclAllReduce(data.data(), data.data(), data.size(), ncclInt32, ncclSum,
+                                 isFirst ? first : other, nullptr));
+      };
+      CHECK_NCCL(ncclGroupStart());
+      sum(!turned);
+      sum(turned);
+      CHECK_NCCL(ncclGroupEnd());
+      ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+      EXPECT_EQ(a[4999], 3);
+      EXPECT_EQ(b[4999], 6);
+    }
     CHECK_NCCL(ncclCommDestroy(other));
   }));
 }

@@ -101,10 +101,10 @@ TEST_P(OfferedNetworkOf, CarriesMessagesThroughItsTable) {
 
 TEST_P(OfferedNetworkOf, RefusesAHandleThatIsNone) {
   const auto net = functions();
+  void *context = nullptr, *comm = nullptr;
   ASSERT_EQ(net->init(say, {}, context), abi::kSuccess);
   alignas(16) transport::NetHandle handle{};
-  void* comm = nullptr;
-  EXPECT_NE(net->connect(0, handle, comm), abi::kSuccess);
+  EXPECT_NE(net->connect(context, {}, 0, handle, comm), abi::kSuccess);
   EXPECT_EQ(comm, nullptr);
 }
 

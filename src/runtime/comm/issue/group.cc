@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -28,8 +29,9 @@ struct BackgroundWork {
 // Everything that one thread has asked for since the outermost groupStart.
 struct Group {
   std::optional<Error> failure;
-  std::vector<Batch> batches;  // in the order in which the communicators were first used
-  std::size_t used = 0;        // of `batches`; the others keep their memory for the next group
+  std::vector<Batch>
+      batches;           // in the order in which the communicators were first used, until the group ends
+  std::size_t used = 0;  // of `batches`; the others keep their memory for the next group
   std::vector<BackgroundWork> jobs;
   std::optional<bool> blocking;  // CommConfig::blocking of its communicators
 
@@ -130,6 +132,13 @@ void give(Batch& batch, LaunchedGroup& launched) {
   launched.work = communicator.lastWork();
 }
 
+// Communicators whose ranks name them in different orders, in one stream, would wait for each other. So all ranks launch them in the same order.
+void order(Group& g) {
+  const auto used = std::span(g.batches).first(g.used);
+  const auto id = [](const Batch& batch) { return batch.communicator->number(); };
+  if (!std::ranges::is_sorted(used, {}, id)) std::ranges::stable_sort(used, {}, id);
+}
+
 // Drops what the group has gathered when it ends, also if it fails.
 class Ending {
  public:
@@ -172,6 +181,7 @@ bool groupEnd(LaunchedGroup* launched) {
   const Ending ending(g);
   if (g.failure) throw Error(*g.failure);
   bool continues = runJobs(g.jobs);
+  order(g);
   prepareTogether(g);
   Staging staging;
   staging.stage(g);

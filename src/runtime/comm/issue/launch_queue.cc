@@ -110,6 +110,7 @@ void LaunchQueue::fail(const Error& error) noexcept {
 
 void LaunchQueue::cancel(const Error& error) noexcept {
   const std::string text = error.what();
+  cancelled_.store(true, std::memory_order_release);
   keepFailure(error);
   // Tell the peers at once, not when launches end: these may stand in streams behind work that waits for
   // peers, which wait for this rank.

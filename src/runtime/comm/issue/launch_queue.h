@@ -55,6 +55,8 @@ class LaunchQueue {
   }
   std::optional<Error> failure() const;
   bool failed() const { return failed_.load(std::memory_order_acquire); }
+  // The program has ended them itself, so their streams do not fail.
+  bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
   // Keeps the first failure, logs it and tells all peers; the launches under way end with it.
   void fail(const Error& error) noexcept;
   // The same because the program asks for it: from any thread, and without a warning in the log.
@@ -104,7 +106,7 @@ class LaunchQueue {
   std::atomic<std::uint64_t> begun_{0};             // launches that were at the front of their stream
   std::atomic<std::uint64_t> over_{0};              // launches given back
   std::atomic<LaunchTask*> returned_{nullptr};      // finished ones, newest first
-  std::atomic<bool> failed_{false};
+  std::atomic<bool> failed_{false}, cancelled_{false};
   mutable std::mutex failureMutex_;
   std::optional<Error> failure_;
   // The issuing thread's:

@@ -51,6 +51,15 @@ Progress LaunchTask::step() {
     launches_.noteBegun();
   }
   if (kernel_) return watchKernel();
+  try {
+    return stepWork();
+  } catch (const Error&) {
+    if (launches_.cancelled()) return Progress::kDone;
+    throw;
+  }
+}
+
+Progress LaunchTask::stepWork() {
   launches_.throwIfFailed();
   if (!mayRun()) return Progress::kWouldBlock;
   recorder_.start();
@@ -152,7 +161,7 @@ void LaunchTask::checkStall() {
 void LaunchTask::finish(const Error* error) noexcept {
   if (kernel_) observeKernel(true);
   if (error != nullptr) launches_.fail(*error);
-  recorder_.end(error != nullptr);
+  recorder_.end(error != nullptr || launches_.cancelled());
   over_.store(true, std::memory_order_release);
   launches_.passTurn();
   leave();

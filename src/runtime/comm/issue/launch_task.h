@@ -67,6 +67,7 @@ class LaunchTask final : public device::Task {
     bool arrived_ = false;
   };
 
+  device::Progress stepWork();
   device::Progress watchKernel();
   // Tells the profiler which items have begun and ended. `over`: nothing runs any more.
   void observeKernel(bool over);
