@@ -69,7 +69,7 @@ class Event::Point {
     return counts_ != nullptr ? counts_->reached.load(std::memory_order_acquire) >= number_
                               : isReached(event_);
   }
-  // Once it is reached: the error of work before it, if the program was not told of that. That of another process is not known.
+  // Once it is reached: the error of work before it, if the program was not told of that. It is not known for an event of another process.
   std::optional<Error> failure() const { return event_ == nullptr ? std::nullopt : event_->failure; }
 
  private:
