@@ -276,7 +276,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream XYLE
                                      unsigned int flags XYLEM_DEFAULT(0))
     XYLEM_PTSZ(cudaEventRecordWithFlags);
 /* The first waits for the recorded point, the second returns cudaErrorNotReady if it is not reached. Both return the error of work before it
- * that the program was not told of, which its stream keeps, and work that waits for the event fails with it. */
+ * that the program was not told of, which its stream keeps, and work that waits for the event fails with it; not for events of other processes. */
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 /* The time between two recorded points, in milliseconds. cudaErrorNotReady: one of them is not reached;

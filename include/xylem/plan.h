@@ -98,7 +98,7 @@ class XYLEM_EXPORT JobPlan {
   const std::vector<std::string>& warnings() const;
 
   int ranks() const;
-  // Nodes as NCCL counts them: a host whose GPUs reach each other only over the network is several nodes.
+  // Nodes as NCCL counts them: a host whose GPUs have no better way to each other than the network is several nodes.
   int nodes() const;
   int channels() const;
   // The ranks of a channel's ring, from rank 0. Throws std::out_of_range.

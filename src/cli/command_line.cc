@@ -191,6 +191,7 @@ std::string unknownOption(const CLI::App& app, const std::vector<std::string>& w
   const std::vector<std::string> names = optionNames(command);
   for (const std::string& word : words) {
     const std::string option = word.substr(0, word.find('='));
+    if (option == "--") break;  // the program's own words follow
     if (!option.starts_with("--") || std::find(names.begin(), names.end(), option) != names.end()) continue;
     return fmt::format("`{}` has no option {}{}", command.get_name(), option,
                        didYouMean(nearestOption(option, names)));

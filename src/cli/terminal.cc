@@ -14,8 +14,6 @@
 namespace xylem::cli {
 namespace {
 
-constexpr int kDefaultWidth = 80;
-
 std::string_view escapeCode(Style style) {
   switch (style) {
     case Style::kPlain:
@@ -61,7 +59,7 @@ std::vector<std::string> warnings;
 
 int widthOf(int fd) {
   winsize size{};
-  return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kDefaultWidth;
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 }  // namespace
@@ -77,10 +75,12 @@ Terminal terminalOf(std::FILE* stream) {
   const int fd = fileno(stream);
   Terminal terminal;
   if (isatty(fd) == 0) return terminal;
+  terminal.width = widthOf(fd);
+  // Launchers such as Open MPI's read the output of ranks through a terminal without columns.
+  if (terminal.width == 0) return terminal;
   terminal.interactive = true;
   terminal.colour = variable("NO_COLOR").empty() && variable("TERM") != "dumb";
   terminal.unicode = localeIsUtf8();
-  terminal.width = widthOf(fd);
   return terminal;
 }
 

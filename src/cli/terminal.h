@@ -16,7 +16,7 @@ namespace xylem::cli {
 enum class Style { kPlain, kBold, kDim, kRed, kGreen, kYellow, kBlue, kMagenta, kCyan };
 
 struct Terminal {
-  bool interactive = false;  // the stream is a terminal
+  bool interactive = false;  // the stream is a terminal that has columns
   bool colour = false;       // NO_COLOR is unset and TERM is not "dumb"
   bool unicode = false;      // a terminal in a UTF-8 locale
   int width = 0;             // columns; 0 if nothing limits them

@@ -50,10 +50,11 @@ std::vector<std::string> textOf(const std::vector<RankPlace>& places) {
   return words;
 }
 
+std::vector<std::string> placed(const char* hosts, int ranks) {
+  return textOf(placeRanks(parseRunHosts(hosts), ranks));
+}
+
 TEST(RunHosts, RanksGoHostAfterHost) {
-  const auto placed = [](const char* hosts, int ranks) {
-    return textOf(placeRanks(parseRunHosts(hosts), ranks));
-  };
   EXPECT_THAT(placed("a:2,b:1", 0), ElementsAre("a 0/2", "a 1/2", "b 0/1"));
   EXPECT_THAT(placed("a:2,b", 5), ElementsAre("a 0/2", "a 1/2", "b 0/3", "b 1/3", "b 2/3"));
   EXPECT_THAT(placed("a,b", 3), ElementsAre("a 0/2", "a 1/2", "b 0/1"));
@@ -61,6 +62,12 @@ TEST(RunHosts, RanksGoHostAfterHost) {
   EXPECT_THAT(placed("a,b", 1), ElementsAre("a 0/1"));
   EXPECT_THAT(placed("me@[fd00::1]:1,[::2]", 2), ElementsAre("me@[fd00::1] 0/1", "[::2] 0/1"));
   EXPECT_EQ(placeRanks(parseRunHosts("a:2,b:1"), 0)[2].hostIndex, 1);
+}
+
+TEST(RunHosts, AHostThatIsNamedTwiceIsOne) {
+  EXPECT_THAT(placed("a:1,b:1,a:1", 0), ElementsAre("a 0/2", "a 1/2", "b 0/1"));
+  EXPECT_THAT(placed("a,a", 2), ElementsAre("a 0/2", "a 1/2"));
+  EXPECT_THAT(placed("a:1, b:1 ", 0), ElementsAre("a 0/1", "b 0/1"));
 }
 
 TEST(RunHosts, WhatCannotBeIsTold) {

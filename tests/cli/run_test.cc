@@ -222,6 +222,24 @@ TEST(RunCommand, BindingGivesEachItsShare) {
 constexpr const char* kNextDoor = "env ON_HOST={host}";
 constexpr const char* kWhere = "echo $ON_HOST $RANK $LOCAL_RANK/$LOCAL_WORLD_SIZE $NCCL_ALGO $GREETING";
 
+TEST(RunCommand, UserSignalsGoToAllRanks) {
+  for (const std::vector<std::string>& where :
+       {std::vector<std::string>{"-n", "2"}, {"--hosts", "red:1,blue:1", "--launcher", kNextDoor}}) {
+    for (const int signal : {SIGUSR1, SIGUSR2}) {
+      BackgroundCommand command(
+          shell(where,
+                "trap 'echo first; exit 0' USR1; trap 'echo second; exit 0' USR2; echo up; "
+                "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done; exit 9"));
+      ASSERT_TRUE(await([&] { return sortedLines(command.output()).size() == 2; })) << command.errors();
+      kill(command.pid(), signal);
+      EXPECT_EQ(command.wait(), 0) << command.errors();
+      const std::string said = signal == SIGUSR1 ? "first" : "second";
+      EXPECT_THAT(sortedLines(command.output()),
+                  ElementsAre("[0] " + said, "[0] up", "[1] " + said, "[1] up"));
+    }
+  }
+}
+
 TEST(RunCommand, HostsAreReachedByTheLauncher) {
   const Outcome run =
       runCommand(shell({"--hosts", "red:2,blue:1", "--launcher", kNextDoor, "-x", "GREETING=it's  me", "-x",

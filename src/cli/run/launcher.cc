@@ -27,7 +27,7 @@ sigset_t jobSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGCHLD);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
     struct sigaction action {};
     sigaction(signal, nullptr, &action);
     // A signal that this process was started to ignore, as nohup does, stays ignored: here and in the job.
@@ -164,6 +164,11 @@ void Launcher::takeSignals() {
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     const auto signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGCHLD) continue;
+    if (signal == SIGUSR1 || signal == SIGUSR2) {
+      // A batch system's warning that time runs out, or a wish for a dump: for the program.
+      for (JobProcess& process : processes_) process.pass(signal);
+      continue;
+    }
     // The second signal, or only output is left that no reader takes: end at once.
     if (ending_ || running() == 0) {
       for (JobProcess& process : processes_) process.kill();

@@ -26,6 +26,12 @@ namespace {
 
 constexpr int kMaxRanksPerHost = 4096;
 
+std::string trimmed(const std::string& word) {
+  constexpr const char* kBlanks = " \t";
+  const std::size_t first = word.find_first_not_of(kBlanks);
+  return first == std::string::npos ? "" : word.substr(first, word.find_last_not_of(kBlanks) - first + 1);
+}
+
 RunHost parseHost(const std::string& word) {
   // Colons within brackets belong to an IPv6 address.
   const std::size_t bracket = word.rfind(']');
@@ -49,8 +55,13 @@ std::vector<RunHost> parseRunHosts(const std::string& text) {
   std::vector<RunHost> hosts;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
-    hosts.push_back(parseHost(text.substr(at, comma - at)));
+    const RunHost host = parseHost(trimmed(text.substr(at, comma - at)));
     at = comma + 1;
+    const auto same = std::ranges::find(hosts, host.name, &RunHost::name);
+    if (same == hosts.end())
+      hosts.push_back(host);
+    else
+      same->ranks = same->ranks == 0 || host.ranks == 0 ? 0 : same->ranks + host.ranks;
   }
   return hosts;
 }

@@ -129,6 +129,16 @@ std::string JobProcess::name() const {
   return fmt::format("rank {} (process {} on {})", rank_, pid_.value, host_);
 }
 
+void JobProcess::pass(int signal) {
+  if (!running()) return;
+  if (!lifeline_) {
+    ::kill(-pid_, signal);
+    return;
+  }
+  const std::string line = fmt::format("{}\n", sigabbrev_np(signal));
+  [[maybe_unused]] const ssize_t told = write(lifeline_.get(), line.data(), line.size());  // it may be gone
+}
+
 void JobProcess::stop(int signal) {
   if (!running()) return;
   if (lifeline_)

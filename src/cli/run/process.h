@@ -26,7 +26,7 @@ struct ProcessStart {
   int input = -1;      // its standard input: a descriptor, or -1 for nothing
   bool prefix = true;  // print its output with the rank in front; otherwise it writes to our streams itself
   // For a command that reaches another host: its standard input is a pipe, a lifeline, that starts with this
-  // text and whose end tells the other host to end the program.
+  // text and whose end tells the other host to end the program. Each further line names a signal for it.
   std::optional<std::string> lifeline = {};
 };
 
@@ -50,6 +50,8 @@ class JobProcess {
   // "rank 3 (process 712 on node7)".
   std::string name() const;
 
+  // Passes a signal on: to its group, or by the lifeline to the program on the other host.
+  void pass(int signal);
   // Sends a signal to its group, or ends its lifeline.
   void stop(int signal);
   void kill();

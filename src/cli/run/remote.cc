@@ -23,7 +23,7 @@ setsid sh -c '
   grace=$1; shift
   setsid env "$@" </dev/null 3<&- &
   rank=$!
-  (while read -r _; do :; done; kill -TERM -$rank; sleep $grace; kill -KILL -$rank) \
+  (while read -r signal; do kill -$signal -$rank; done; kill -TERM -$rank; sleep $grace; kill -KILL -$rank) \
     <&3 3<&- >/dev/null 2>&1 &
   watch=$!
   wait $rank 2>/dev/null; status=$?

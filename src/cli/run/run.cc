@@ -79,6 +79,7 @@ then executed as it is, with this one variable (LD_LIBRARY_PATH) more.
 
 Every line of output gets its rank in front. Standard input goes to rank 0, if that runs here. When a rank fails,
 the others are told to end (SIGTERM), and killed if they do not; so they are when this command is interrupted.
+SIGUSR1 and SIGUSR2 go to all ranks.
 Exit status: that of the rank that failed first, 128 and more for signals; 124 when time was up.)";
 
 // Throws InputError if a shell would not find the program: one message before anything starts, instead of one

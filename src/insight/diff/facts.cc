@@ -73,7 +73,7 @@ void explainAll(HostFacts& facts, const plan::HostPlan& host, const paths::Reach
     if (decision.why.empty()) explainer.explainTo(decision);
 }
 
-// Adds the facts of the host's other views: if the GPUs of a host reach each other only over the network,
+// Adds the facts of the host's other views: if GPUs of a host have no better way to each other than the network,
 // NCCL plans each group of them as a node of its own.
 void addViews(HostFacts& facts, const plan::Plan& plan, int host) {
   const connect::Job& job = plan.job();

@@ -13,7 +13,7 @@ struct ProcessLogger {
   std::shared_ptr<const Logger> logger;
 };
 ProcessLogger& theLogger() {
-  static ProcessLogger logger;
+  static auto& logger = *std::make_unique<ProcessLogger>().release();  // used until the program ends
   return logger;
 }
 

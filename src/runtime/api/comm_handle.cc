@@ -138,8 +138,9 @@ void freeCommunicator(ncclComm& handle) {
   handle.bystander.reset();
   retire(standsInStreams(handle) ? std::move(handle.impl) : nullptr);
   handle.impl.reset();
-  static std::mutex mutex;
-  static std::deque<std::unique_ptr<ncclComm>> freed;
+  // Never destroyed: destructors of the program's static objects may free communicators.
+  static auto& mutex = *std::make_unique<std::mutex>().release();
+  static auto& freed = *std::make_unique<std::deque<std::unique_ptr<ncclComm>>>().release();
   std::unique_ptr<ncclComm> forgotten;
   const std::lock_guard lock(mutex);
   freed.emplace_back(&handle);

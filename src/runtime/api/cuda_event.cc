@@ -62,10 +62,12 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   return guardedCuda([&] {
     requireResult(milliseconds);
     const cuda_api::Event &first = requireEvent(start), &last = requireEvent(end);
-    const bool reached = first.point().reached() && last.point().reached();
+    const cuda_api::Event::Point begun = first.point(), ended = last.point();
     const cuda_api::SharedEvent from = first.timedRecord(), to = last.timedRecord();
     if (from == nullptr || to == nullptr) return cudaErrorInvalidResourceHandle;
-    if (!reached) return cudaErrorNotReady;
+    if (!begun.reached() || !ended.reached()) return cudaErrorNotReady;
+    for (const std::optional<Error>& failure : {begun.failure(), ended.failure()})
+      if (failure) return outcomeOf(failure);
     *milliseconds = std::chrono::duration<float, std::milli>(to->when - from->when).count();
     return cudaSuccess;
   });

@@ -297,7 +297,9 @@ bool Communicator::connectsLater(std::span<const CommOperation> operations) {
          joined_->issuer().mayConnectLater(operations);
 }
 
-std::uint64_t Communicator::number() const { return joined_ ? joined_->number() : 0; }
+std::uint64_t Communicator::number() const {
+  return state() == CommState::kReady && joined_ ? joined_->number() : 0;
+}
 
 std::uint64_t Communicator::lastWork() const { return joined_ ? joined_->issuer().lastWork() : 0; }
 

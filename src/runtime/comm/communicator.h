@@ -95,7 +95,7 @@ class Communicator {
   int rank() const { return membership_.rank; }
   int ranks() const { return membership_.ranks; }
   int device() const { return membership_.device; }
-  // The same on all of its ranks; 0 before it is joined.
+  // The same on all of its ranks; 0 while it is not ready.
   std::uint64_t number() const;
   const gpu::DriverTable* gpuDriver() const { return membership_.gpuDriver; }
   const CommConfig& config() const { return config_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/per_thread.h"
 #include "runtime/cuda_api/capture.h"
 #include "runtime/cuda_api/cuda_error.h"
 #include "runtime/cuda_api/stream_work.h"
@@ -92,8 +93,10 @@ CudaStream& DeviceStreams::makeDefault() {
 }
 
 CudaStream& DeviceStreams::ofThread(int device) {
-  static thread_local std::map<int, std::unique_ptr<CudaStream>> streams;
-  std::unique_ptr<CudaStream>& mine = streams[device];
+  struct OfThread {
+    std::map<int, std::unique_ptr<CudaStream>> streams;
+  };
+  std::unique_ptr<CudaStream>& mine = perThread<OfThread>().streams[device];
   if (!mine) mine = std::make_unique<CudaStream>(CudaStream::Kind::kBlocking, device, 0);
   return *mine;
 }

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -72,7 +73,11 @@ inline bool isReached(const SharedEvent& event) {
 
 inline void enqueueRecord(device::Stream& stream, SharedEvent event) {
   enqueueInstant(stream, [&stream, event = std::move(event)] {
-    event->failure = stream.error();
+    try {
+      event->failure = stream.error();
+    } catch (const std::bad_alloc&) {
+      // It is reached all the same: others wait for it.
+    }
     event->when = std::chrono::steady_clock::now();
     event->reached.store(true, std::memory_order_release);
   });

@@ -86,18 +86,25 @@ class Attendance {
 
 // Never destroyed: destructors of the program's static objects may make calls. Only its threads end before what they use does.
 Scheduler& Scheduler::instance() {
-  static Scheduler& scheduler = *std::make_unique<Scheduler>().release();
+  static Scheduler& scheduler = make();
+  return scheduler;
+}
+
+Scheduler& Scheduler::make() {
+  Scheduler& made = *std::make_unique<Scheduler>().release();
   struct AtExit {
     ~AtExit() { scheduler.endWorkers(); }
+    Scheduler& scheduler;
   };
-  static const AtExit atExit;
-  return scheduler;
+  static const AtExit atExit{made};
+  return made;
 }
 
 void Scheduler::endWorkers() {
   std::vector<Worker*> workers;
   {
     const std::lock_guard lock(mutex_);
+    ended_ = true;
     for (const auto& worker : workers_) workers.push_back(worker.get());
   }
   for (Worker* const worker : workers) worker->end();
@@ -161,7 +168,9 @@ Worker& Scheduler::workerOf(int device) {
   const std::lock_guard lock(mutex_);
   for (const auto& worker : workers_)
     if (worker->device() == device) return *worker;
-  return *workers_.emplace_back(std::make_unique<Worker>(*this, device));
+  Worker& made = *workers_.emplace_back(std::make_unique<Worker>(*this, device));
+  if (ended_) made.end();
+  return made;
 }
 
 void Scheduler::enqueue(Stream& stream, Task& task, bool lasting) {
@@ -386,7 +395,10 @@ constexpr int kIdleNapsBeforeSleep = 50;
 }  // namespace
 
 void Worker::end() {
-  state_.store(kStopping, std::memory_order_seq_cst);
+  {
+    const std::lock_guard lock(own_->startMutex);  // no thread starts any more
+    state_.store(kStopping, std::memory_order_seq_cst);
+  }
   state_.notify_all();
   wakeFromNap();
   if (own_->thread.joinable()) own_->thread.join();

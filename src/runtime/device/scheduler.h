@@ -143,6 +143,7 @@ class Scheduler {
   Polled pollOnce(Stream* stream);
   void runDown(Stream& stream, std::uint64_t target);
   Worker& workerOf(int device);
+  static Scheduler& make();
   void endWorkers();
   void startAnew();
 
@@ -150,6 +151,7 @@ class Scheduler {
   std::vector<Stream*> streams_;
   std::map<int, std::unique_ptr<Stream>> defaults_;
   std::vector<std::unique_ptr<Worker>> workers_;  // after the streams, so that they end first
+  bool ended_ = false;                            // workers have no threads any more
   std::atomic<bool> oversubscribed_{false};
 };
 

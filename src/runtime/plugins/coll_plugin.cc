@@ -190,30 +190,37 @@ CollPlugin::CollPlugin(std::shared_ptr<const PluginLibrary> library, const std::
       log_(pluginLog(log)),
       functions_(collTable(*library_)),
       name_(functions_->name()) {
+  const auto alone = oneAtATime();
   requireSuccess(functions_->init(log_, 0, context_), "init", name_);
   try {
-    begin();
-  } catch (const Error&) {
+    check();
+  } catch (...) {
     functions_->finalize(context_);
     throw;
   }
   log->info(Subsystem::kInit, "NET/Plugin: Loaded collnet plugin {} (v{})", name_, functions_->version());
 }
 
-CollPlugin::~CollPlugin() { functions_->finalize(context_); }
+CollPlugin::~CollPlugin() {
+  const auto alone = oneAtATime();
+  functions_->finalize(context_);
+}
 
 CollUse::CollUse(std::shared_ptr<const CollPlugin> plugin, std::uint64_t communicator)
     : plugin_(std::move(plugin)) {
   CollFunctions& functions = plugin_->functions();
-  if (functions.hasContexts())
-    requireSuccess(functions.init(plugin_->log_, communicator, context_), "init", plugin_->name());
+  if (!functions.hasContexts()) return;
+  const auto alone = oneAtATime();
+  requireSuccess(functions.init(plugin_->log_, communicator, context_), "init", plugin_->name());
 }
 
 CollUse::~CollUse() {
-  if (plugin_->functions().hasContexts()) plugin_->functions().finalize(context_);
+  if (!plugin_->functions().hasContexts()) return;
+  const auto alone = oneAtATime();
+  plugin_->functions().finalize(context_);
 }
 
-void CollPlugin::begin() {
+void CollPlugin::check() {
   requireSuccess(functions_->devices(devices_), "devices", name_);
   if (devices_ <= 0) throw Error(ResultCode::kInvalidUsage, "{} has no devices", name_);
   if (const std::string missing = functions_->missing(); !missing.empty())

@@ -27,7 +27,7 @@ class CollFunctions {
   virtual int version() const = 0;
   // Valid before init; empty if the plugin has none.
   virtual std::string name() const = 0;
-  // As of NetFunctions.
+  // See NetFunctions.
   virtual bool hasContexts() const = 0;
   virtual abi::Result init(abi::LogFunction log, std::uint64_t communicator, void*& context) = 0;
   virtual void finalize(void* context) = 0;
@@ -78,7 +78,7 @@ class CollPlugin {
 
  private:
   friend class CollUse;
-  void begin();
+  void check();
   void checkDevices();
 
   std::shared_ptr<const PluginLibrary> library_;
@@ -89,7 +89,7 @@ class CollPlugin {
   int devices_ = 0;
 };
 
-// A communicator's use of it, as NetUse of the network that carries messages.
+// A communicator's use of a plugin, which has a context for it if it has contexts.
 class CollUse {
  public:
   CollUse(std::shared_ptr<const CollPlugin> plugin, std::uint64_t communicator);

@@ -35,19 +35,24 @@ NetPlugin::NetPlugin(std::shared_ptr<const PluginLibrary> library, const std::sh
   if (name_ == kTwoLayouts && functions_->version() < kOneLayoutFrom)
     throw Error(ResultCode::kInvalidUsage, "{}: its version {} may have another layout than NCCL's", name_,
                 functions_->version());
+  const auto alone = oneAtATime();
   requireSuccess(functions_->init(log_, {}, context_), "init", name_);
   try {
-    begin();
-  } catch (const Error&) {
+    check();
+  } catch (...) {
     functions_->finalize(context_);
     throw;
   }
   log->info(Subsystem::kInit, "{}: Loaded net plugin {} (v{})", kNetPluginWho, name_, functions_->version());
 }
 
-NetPlugin::~NetPlugin() { functions_->finalize(context_); }
+NetPlugin::~NetPlugin() {
+  collective_.reset();
+  const auto alone = oneAtATime();
+  functions_->finalize(context_);
+}
 
-void NetPlugin::begin() {
+void NetPlugin::check() {
   if (const std::string missing = functions_->missing(); !missing.empty())
     throw Error(ResultCode::kInvalidUsage, "{} (v{}) has no function {}", name_, functions_->version(),
                 missing);
@@ -59,12 +64,15 @@ void NetPlugin::begin() {
 NetUse::NetUse(std::shared_ptr<const NetPlugin> plugin, const NetUser& user)
     : plugin_(std::move(plugin)), user_(user) {
   NetFunctions& functions = plugin_->functions();
-  if (functions.hasContexts())
-    requireSuccess(functions.init(plugin_->log_, user_, context_), "init", plugin_->name());
+  if (!functions.hasContexts()) return;
+  const auto alone = oneAtATime();
+  requireSuccess(functions.init(plugin_->log_, user_, context_), "init", plugin_->name());
 }
 
 NetUse::~NetUse() {
-  if (plugin_->functions().hasContexts()) plugin_->functions().finalize(context_);
+  if (!plugin_->functions().hasContexts()) return;
+  const auto alone = oneAtATime();
+  plugin_->functions().finalize(context_);
 }
 
 std::string NetPlugin::nameOf(const PluginLibrary& library) { return netTable(library)->name(); }
@@ -165,7 +173,8 @@ class Known {
 }  // namespace
 
 NetPluginChoice chooseNetPlugin(const NetPluginRequest& wish, const std::shared_ptr<const Logger>& log) {
-  static Known& known = *new Known;  // never destroyed: what a plugin needs may be gone by then
+  static Known& known =
+      *std::make_unique<Known>().release();  // never destroyed: what plugins need may be gone by then
   return known.choose(wish, log);
 }
 

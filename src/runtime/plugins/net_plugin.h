@@ -43,7 +43,7 @@ class NetPlugin {
 
  private:
   friend class NetUse;
-  void begin();
+  void check();
   void checkDevices();
 
   std::shared_ptr<const PluginLibrary> library_;

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <string>
 
+#include "core/per_process.h"
+
 namespace xylem::plugins {
 namespace {
 
@@ -76,7 +78,7 @@ struct Sink {
   std::shared_ptr<const Logger> log;
 };
 Sink& sink() {
-  static Sink sink;
+  static Sink& sink = *std::make_unique<Sink>().release();  // plugins log until the program ends
   return sink;
 }
 
@@ -102,6 +104,11 @@ extern "C" __attribute__((format(printf, 5, 6))) void xylemPluginLog(int level, 
     log->warn("{}:{} {}", file == nullptr ? "" : file, line, text.data());
   else
     log->write({severity, part, text.data()});
+}
+
+std::unique_lock<std::mutex> oneAtATime() {
+  static constinit PerProcess<std::mutex> mutexes;
+  return std::unique_lock(mutexes.get());
 }
 
 abi::LogFunction pluginLog(std::shared_ptr<const Logger> log) {

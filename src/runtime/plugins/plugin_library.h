@@ -8,6 +8,7 @@
 //   requireSuccess(functions.init(pluginLog(log)), "init", name);
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,9 @@ class PluginLibrary {
   std::string name_;
   SharedLibrary library_;
 };
+
+// While one thread makes a plugin ready or ends a use of it, others wait: plugins count their uses without locks.
+std::unique_lock<std::mutex> oneAtATime();
 
 // Returns the function through which plugins log. From now on all plugins of the process log to `log`.
 abi::LogFunction pluginLog(std::shared_ptr<const Logger> log);

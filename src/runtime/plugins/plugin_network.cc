@@ -359,6 +359,7 @@ int PluginCollNetwork::deviceBeside(int netDevice) const {
 }
 
 std::unique_ptr<transport::CollListener> PluginCollNetwork::listen(int device) {
+  if (!use_) use_ = std::make_shared<const CollUse>(plugin_, communicator_);
   return std::make_unique<PluginCollListener>(use_, device);
 }
 

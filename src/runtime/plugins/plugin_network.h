@@ -33,9 +33,7 @@ class PluginCollNetwork : public transport::CollNetwork {
  public:
   PluginCollNetwork(std::shared_ptr<const NetPlugin> net, std::shared_ptr<const CollPlugin> plugin,
                     std::uint64_t communicator = 0)
-      : net_(std::move(net)),
-        use_(std::make_shared<const CollUse>(plugin, communicator)),
-        plugin_(std::move(plugin)) {}
+      : net_(std::move(net)), plugin_(std::move(plugin)), communicator_(communicator) {}
 
   std::string_view name() const override { return plugin_->name(); }
   // Finds the device by its name, as the two networks number their devices independently.
@@ -50,8 +48,9 @@ class PluginCollNetwork : public transport::CollNetwork {
 
  private:
   std::shared_ptr<const NetPlugin> net_;
-  std::shared_ptr<const CollUse> use_;
   std::shared_ptr<const CollPlugin> plugin_;
+  const std::uint64_t communicator_;
+  std::shared_ptr<const CollUse> use_;  // from the first listen() on
 };
 
 }  // namespace xylem::plugins

@@ -23,6 +23,13 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using ::testing::StrEq;
 
+bool makeAndDestroyAnother() {
+  ncclUniqueId id;
+  ncclComm_t comm = nullptr;
+  return ncclGetUniqueId(&id) == ncclSuccess && ncclCommInitRank(&comm, 1, id, 0) == ncclSuccess &&
+         ncclCommDestroy(comm) == ncclSuccess && cudaStreamSynchronize(cudaStreamPerThread) == cudaSuccess;
+}
+
 // A static object of a program, whose destructor runs after main.
 struct Cache {
   void* memory = nullptr;
@@ -37,8 +44,8 @@ struct Cache {
                        ncclGroupEnd() == ncclSuccess && cudaDeviceSynchronize() == cudaSuccess &&
                        cudaStreamCreate(&later) == cudaSuccess && cudaStreamDestroy(later) == cudaSuccess &&
                        ncclCommDestroy(comm) == ncclSuccess && cudaStreamDestroy(stream) == cudaSuccess &&
-                       cudaFree(memory) == cudaSuccess && ncclCommDestroy(nullptr) == ncclSuccess &&
-                       ncclGroupEnd() == ncclInvalidUsage;
+                       cudaFree(memory) == cudaSuccess && makeAndDestroyAnother() &&
+                       ncclCommDestroy(nullptr) == ncclSuccess && ncclGroupEnd() == ncclInvalidUsage;
     if (!works) _exit(3);
   }
 };
@@ -53,7 +60,7 @@ TEST(CudaRuntimeDeathTest, ServesDestructorsOfStaticObjects) {
         const bool works = cudaStreamCreate(&cache.stream) == cudaSuccess &&
                            ncclGetUniqueId(&id) == ncclSuccess &&
                            ncclCommInitRank(&cache.comm, 1, id, 0) == ncclSuccess &&
-                           cudaMalloc(&cache.memory, 64) == cudaSuccess;
+                           cudaMalloc(&cache.memory, 64) == cudaSuccess && makeAndDestroyAnother();
         exit(works ? 0 : 4);
       },
       ::testing::ExitedWithCode(0), "");

@@ -110,7 +110,7 @@ void runRowsOfOperations(int ranks) {
     std::vector<RowStep> calls;
     for (int row = 0; row < 20; ++row) {
       const RowStep call{kFunctions[random() % 3], kCounts[random() % 6],
-                      static_cast<int>(random() % static_cast<unsigned>(ranks))};
+                         static_cast<int>(random() % static_cast<unsigned>(ranks))};
       calls.insert(calls.end(), random() % 40, call);
     }
     Buffers buffers = buffersOf(job.ranks(), 3000), expected = buffers;

@@ -348,7 +348,7 @@ TEST(Communicator, AnOperationWithASetTimeOutNamesWhomItWaitsFor) {
 }
 
 // As PyTorch waits: by events, never in the stream of the operation itself.
-TEST(Communicator, WhatWaitsForAnOperationThatFailsFailsToo) {
+TEST(Communicator, AFailedOperationFailsTheEventsAndStreamsBehindIt) {
   const Variables variables{{"XYLEM_OPERATION_TIMEOUT", "1"}};
   ProcessJob job("idle", 2);
   ncclComm_t comm = nullptr;

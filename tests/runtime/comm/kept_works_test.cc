@@ -177,7 +177,10 @@ TEST(KeptWorks, AreHandedOverBeforeTheirFirstStep) {
   auto launched = std::make_unique<LaunchWork>();
   launched.swap(works.handedOver());
   EXPECT_EQ(launched->open().size(), 2u);
-  EXPECT_EQ(launched->step(true, nullptr), device::Progress::kDone);
+  launched->forEachItem([](WorkItem& item) { item.observed = true; });
+  Starts observer;
+  EXPECT_EQ(launched->step(true, &observer), device::Progress::kDone);
+  EXPECT_EQ(observer.seen, "ssee");
   EXPECT_EQ(group.to, next.from);
 }
 

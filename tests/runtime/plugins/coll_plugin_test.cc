@@ -127,8 +127,9 @@ TEST_P(CollPluginOf, HasAContextForEachUser) {
     ASSERT_TRUE(coll);
     EXPECT_EQ(testNetUsers(version).contexts, 2 * contexts) << "of both networks, for their devices";
     auto network = std::make_unique<PluginCollNetwork>(net, coll, 5);
+    EXPECT_EQ(testNetUsers(version).contexts, 2 * contexts) << "it has listened nowhere";
+    const auto listener = network->listen(0), other = network->listen(0);
     EXPECT_EQ(testNetUsers(version).contexts, 3 * contexts);
-    const auto listener = network->listen(0);
     network.reset();
     EXPECT_EQ(testNetUsers(version).contexts, 3 * contexts) << "a listener is still there";
   }

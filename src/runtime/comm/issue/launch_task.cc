@@ -138,6 +138,14 @@ bool LaunchTask::compareBesideKernel() noexcept {
 // Finds out for each queue which rank it waits for, and throws if that rank is gone, stopped or too slow.
 void LaunchTask::checkStall() {
   if (kernel_) return checkKernel();
+  try {
+    checkWork();
+  } catch (const Error&) {
+    if (!launches_.cancelled()) throw;  // otherwise the next step ends it
+  }
+}
+
+void LaunchTask::checkWork() {
   if (!mayRun()) return;
   stall_.begin(!compared_);
   bool waits = false;

@@ -68,6 +68,7 @@ class LaunchTask final : public device::Task {
   };
 
   device::Progress stepWork();
+  void checkWork();
   device::Progress watchKernel();
   // Tells the profiler which items have begun and ended. `over`: nothing runs any more.
   void observeKernel(bool over);

@@ -88,6 +88,7 @@ std::vector<SingleItem> LaunchWork::openSingles() {
 
 void LaunchWork::keepOpen(std::uint32_t queues) {
   open_.clear();
+  begun_ = false;
   for (std::size_t i = 0; i < usedQueues_; ++i)
     if ((queues >> i & 1) != 0) open_.push_back(queues_[i].get());
 }

@@ -21,7 +21,7 @@ using transport::usualChoices;
 class ProcessMemory {
  public:
   static ProcessMemory& instance() {
-    static ProcessMemory memory;
+    static auto& memory = *std::make_unique<ProcessMemory>().release();  // used until the program ends
     return memory;
   }
   // Calls `find` for a machine of which this process knows nothing. One thread at a time, as others would disturb it.

@@ -68,7 +68,7 @@ class RecentDetection {
 
 topology::Document describeMachine(const Settings& settings, const LocalPlacement& placement) {
   if (settings.isSet(Setting::kTopoFile)) return topology::readTopology(settings.text(Setting::kTopoFile));
-  static RecentDetection recent;
+  static auto& recent = *std::make_unique<RecentDetection>().release();  // used until the program ends
   topology::DetectOptions options;
   std::unique_ptr<topology::GpuSource> gpus;
   if (placement.gpu.empty()) {

@@ -29,7 +29,7 @@ namespace xylem::comm {
 // The name by which ranks compare their networks: different ones do not talk to each other.
 using NetworkName = std::array<char, 32>;
 
-// For which communicator a network is made.
+// For which communicator a network is made. Only for the call.
 struct NetworkUser {
   const sockets::Secret& secret;
   int trafficClass = -1;  // plugins get it
