@@ -131,9 +131,11 @@ cudaError_t Actor::waitFor(cudaStream_t stream) {
       cudaEvent_t event = nullptr;
       require(cudaEventCreate(&event), "cudaEventCreate");
       require(cudaEventRecord(event, stream), "cudaEventRecord");
-      require(cudaEventSynchronize(event), "cudaEventSynchronize");
+      const cudaError_t result = cudaEventSynchronize(event);
       require(cudaEventDestroy(event), "cudaEventDestroy");
-      break;
+      // The stream still has the error of work before the event.
+      const cudaError_t kept = cudaStreamSynchronize(stream);
+      return result != cudaSuccess ? result : kept;
     }
     default:
       break;

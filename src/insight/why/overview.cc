@@ -192,7 +192,8 @@ Answer whyNicOfAll(const QuestionContext& context) {
           out = *end;
         for (const auto direction : {paths::Direction::kReceive, paths::Direction::kSend})
           if (const auto end = choice.ringEnd(
-                  rank, channel, direction == paths::Direction::kSend ? ring.next : ring.previous, direction))
+                  rank, channel, direction == paths::Direction::kSend ? ring.next : ring.previous, direction);
+              end && end->net != topology::kNoNode)
             used.insert(hostsNet(plan, rank, end->net));
       }
       rings.rows.push_back(
