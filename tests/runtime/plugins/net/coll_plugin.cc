@@ -1,6 +1,7 @@
 // The table of the test plugin's network that reduces, over socket_coll.h: one source, compiled once per
 // version (VERSION).
 
+#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace abi = xylem::plugins::abi;
 constexpr int kVersion = VERSION;
 using Types = abi::CollNetTypes<kVersion>;
 
-bool ready = false;
+std::atomic<bool> ready{false};  // ranks of several threads make contexts
 
 abi::Result begin(abi::LogFunction log) {
   const auto result = static_cast<abi::Result>(fault("TEST_COLL_INIT"));

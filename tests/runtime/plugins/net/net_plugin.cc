@@ -21,7 +21,7 @@ using Size = abi::NetTypes<kVersion>::Size;
 using RegisteredSize = abi::NetTypes<kVersion>::RegisteredSize;
 constexpr std::uint64_t kMagic = 0x78796c656d746573;
 
-bool ready = false;
+std::atomic<bool> ready{false};  // ranks of several threads make contexts
 // The user that connected last.
 std::atomic<std::uint64_t> lastCommunicator{0};
 std::atomic<int> lastTrafficClass{0};
