@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "insight/why/names.h"
 #include "insight/why/questions.h"

@@ -104,6 +104,7 @@ namespace xylem::api {
 // marking.
 class CommUse {
  public:
+  // Inlined: every operation makes one.
   [[gnu::always_inline]] CommUse(ncclComm_t comm, const char* function, bool held = false) : handle_(comm) {
     requireNotNull(comm, function, "comm");
     if (!held) begin();

@@ -29,9 +29,8 @@ struct BackgroundWork {
 // Everything that one thread has asked for since the outermost groupStart.
 struct Group {
   std::optional<Error> failure;
-  std::vector<Batch>
-      batches;           // in the order in which the communicators were first used, until the group ends
-  std::size_t used = 0;  // of `batches`; the others keep their memory for the next group
+  std::vector<Batch> batches;  // in the order in which the communicators were first used, until order()
+  std::size_t used = 0;        // of `batches`; the others keep their memory for the next group
   std::vector<BackgroundWork> jobs;
   std::optional<bool> blocking;  // CommConfig::blocking of its communicators
 

@@ -54,6 +54,7 @@ Progress LaunchTask::step() {
   try {
     return stepWork();
   } catch (const Error&) {
+    // The program has ended the operation itself: its stream goes on, as behind a kernel that leaves.
     if (launches_.cancelled()) return Progress::kDone;
     throw;
   }
