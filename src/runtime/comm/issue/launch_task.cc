@@ -53,10 +53,12 @@ Progress LaunchTask::step() {
   if (kernel_) return watchKernel();
   try {
     return stepWork();
-  } catch (const Error&) {
-    // The program has ended the operation itself: its stream goes on, as behind a kernel that leaves.
-    if (launches_.cancelled()) return Progress::kDone;
-    throw;
+  } catch (const Error& error) {
+    if (!launches_.cancelled()) throw;
+    // The program has ended the operation itself: its stream goes on, as behind a kernel that leaves. But not
+    // before the peers have left its buffers.
+    launches_.fail(error);
+    return Progress::kDone;
   }
 }
 
