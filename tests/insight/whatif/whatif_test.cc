@@ -366,7 +366,8 @@ TEST(Repair, TakesAHostThatIsSeveralNodesAsOneMachine) {
 TEST(Repair, SaysWhichNetsShare) {
   const plan::Plan two = plan::planJob(plan::identicalHosts(host("misconfigured/vm-2-of-8-nics"), 2), {});
   EXPECT_EQ(netsUsed(two), 2);
-  for (const NetState& state : HostNets(two).states()) EXPECT_EQ(state.sharers, 4);
+  const HostNets netsOfTwo(two);
+  for (const NetState& state : netsOfTwo.states()) EXPECT_EQ(state.sharers, 4);
   const plan::Plan twins = plan::planJob(plan::identicalHosts(host("misconfigured/vm-shared-guids"), 2), {});
   const HostNets nets(twins);
   const std::vector<NetState>& states = nets.states();
