@@ -283,7 +283,7 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeR
 ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags);
 
 /* Waits until all operations issued on `comm` are done; all ranks must call it. From then on `comm` can only
- * be destroyed. ncclInvalidArgument: it was finalized before. */
+ * be destroyed. ncclInvalidArgument: it was finalized before. Nothing happens if `comm` is null. */
 ncclResult_t ncclCommFinalize(ncclComm_t comm);
 
 /* Finalizes `comm` if it was not finalized, and frees it; null is accepted. In a group, frees it at the end.
@@ -367,8 +367,8 @@ ncclResult_t ncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat, uint64_t*
 
 /* ---- Memory ------------------------------------------------------------------------------------------- */
 
-/* Allocates at least `size` bytes of memory of the current device, which other ranks of this host can map.
- * ncclInvalidArgument: size 0; ncclSystemError: not that much memory. */
+/* Allocates at least `size` bytes of memory of the current device, which other ranks of this host can map;
+ * `*ptr` is null if `size` is 0. ncclSystemError: not that much memory. */
 ncclResult_t ncclMemAlloc(void** ptr, size_t size);
 
 /* Frees memory of ncclMemAlloc, which no operation may use any more; null is accepted.

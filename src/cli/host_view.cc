@@ -118,7 +118,7 @@ std::string graphsText(const plan::HostPlan& host, const Terminal& screen) {
                              {std::to_string(graph.nChannels)},
                              {fmt::format("{:.1f}", graph.bwIntra), Style::kGreen}};
     if (nets) row.push_back({fmt::format("{:.1f}", graph.bwInter), Style::kGreen});
-    row.push_back({fmt::format("{:.1f}", static_cast<float>(graph.nChannels) * graph.bwIntra)});
+    row.push_back({fmt::format("{:.1f}", optimum::totalBandwidth(graph, nets))});
     row.push_back({paths::name(graph.typeIntra)});
     if (nets) row.push_back({paths::name(graph.typeInter)});
     row.push_back({remarks(graph), graph.fallback ? Style::kRed : Style::kDim});

@@ -250,6 +250,15 @@ std::string assumedText(const std::vector<std::string>& assumptions, const Termi
   return text;
 }
 
+std::string conditionsText(const plan::Plan& plan, const std::vector<std::string>& assumptions,
+                           const Terminal& screen) {
+  std::string text =
+      screen.paint(Style::kDim, "planned as NCCL " + rules::versionText(plan.nccl->version)) + '\n';
+  text += assumedText(assumptions, screen);
+  for (const auto& [name, value] : plan.settings) text += fmt::format("set: {}={}\n", name, value);
+  return text;
+}
+
 void warnOfHang(const plan::Plan& plan) {
   if (plan.hostPlans.size() < 2) return;
   const preflight::Preflight result = preflight::preflight(plan);

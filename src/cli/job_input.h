@@ -6,7 +6,7 @@
 //   ...
 //   const JobRequest request = readJob(*job, settings);   // in the action
 //   const plan::Plan plan = plan::planJob(request.plan, settings);
-//   std::string text = jobName(*job) + assumedText(request.assumptions, terminalOf(stdout));
+//   std::string text = jobName(*job) + conditionsText(plan, request.assumptions, terminalOf(stdout));
 
 #include <string>
 #include <vector>
@@ -64,6 +64,11 @@ JobRequest readJob(const JobInput& job, const Settings& settings);
 
 // "assumed: 2 hosts, ...", a line for each sentence.
 std::string assumedText(const std::vector<std::string>& assumptions, const Terminal& screen);
+
+// For which version of NCCL a plan holds, what was assumed, and which variables are set: "planned as NCCL 2.25.1", "assumed: ...",
+// "set: NCCL_ALGO=Ring".
+std::string conditionsText(const plan::Plan& plan, const std::vector<std::string>& assumptions,
+                           const Terminal& screen);
 
 struct PlannedJob {
   plan::Plan plan;

@@ -209,6 +209,10 @@ TEST(Status, NamesASendThatIsMissingAndRanksThatAreElsewhere) {
   const Outcome idle = job.status({}, {1});
   EXPECT_EQ(idle.status, 0) << idle.output;
   EXPECT_THAT(idle.output, AllOf(HasSubstr("2 ranks, 1 of them seen here"), HasSubstr("nothing is stuck")));
+  const Outcome mixed = job.status({std::to_string(getpid())}, {1});
+  EXPECT_EQ(mixed.status, 0);
+  EXPECT_EQ(mixed.output.substr(0, 40), idle.output.substr(0, 40));
+  EXPECT_THAT(mixed.errors, AllOf(HasSubstr("left out: process "), HasSubstr("no flight recorder")));
 }
 
 // Ranks as read from a recorder ten seconds after its start; ticks are nanoseconds.

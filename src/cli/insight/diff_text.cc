@@ -232,8 +232,8 @@ std::string choicesText(const std::vector<diff::ChoiceChange>& choices, const Te
 
 std::string sideText(const char* side, const diff::PlanFacts& facts, Style style, const Terminal& screen) {
   const std::string hosts = facts.hostCount > 0 ? " on " + counted(facts.hostCount, "host") : "";
-  return fmt::format("{}  {}: {}{}\n", screen.paint(style, side), facts.title, counted(facts.ranks, "rank"),
-                     hosts);
+  return fmt::format("{}  {}: {}{}, planned as NCCL {}\n", screen.paint(style, side), facts.title,
+                     counted(facts.ranks, "rank"), hosts, facts.nccl);
 }
 
 // A predicted time that changes by a smaller share counts as unchanged.
@@ -272,6 +272,9 @@ std::string diffText(const diff::PlanDiff& diff, const diff::PlanFacts& a, const
                      const DiffView& view, const Terminal& screen) {
   std::string text = screen.paint(Style::kBold, verdict(diff)) + '\n';
   text += sideText("A", a, Style::kRed, screen) + sideText("B", b, Style::kGreen, screen);
+  for (const auto& setting : a.settings)
+    if (std::ranges::find(b.settings, setting) != b.settings.end())
+      text += fmt::format("set: {}={}\n", setting.first, setting.second);
   text += section("What was asked", diff.asked, view, screen);
   text += section("Machine", diff.machine, view, screen);
   text += section("Order in the description", diff.order, view, screen);

@@ -177,7 +177,7 @@ std::string optimumText(const Optimization& result, const Terminal& screen) {
   std::string text =
       fmt::format("{} on {} of {}\n", screen.paint(Style::kBold, counted(plan.job().ranks(), "rank")),
                   counted(plan.job().hosts(), "host"), result.subject) +
-      assumedText(result.assumptions, screen);
+      conditionsText(plan, result.assumptions, screen);
   const std::vector<HostKind> kinds = hostKinds(plan);
   const std::size_t parts = result.chosen.parts.size();
   for (std::size_t i = 0; i < parts; ++i)
@@ -225,6 +225,7 @@ plan::Json toJson(const Optimization& result) {
   const optimum::ChosenChannels& chosen = result.chosen;
   plan::Json json = {{"format", "xylem-optimum-1"},   {"topology", result.subject},
                      {"hosts", plan.job().hosts()},   {"ranks", plan.job().ranks()},
+                     {"nccl", rules::versionText(plan.nccl->version)},
                      {"assumed", result.assumptions}, {"seconds", result.seconds}};
   json.update(partJson(*plan.hostPlans.front(), chosen.parts.front()));
   // Several kinds of hosts, or parts of a host: those after the first.

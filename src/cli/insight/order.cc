@@ -52,6 +52,7 @@ struct OrderReport {
   std::int64_t cables = 0;      // between switches
   double oversubscription = 0;  // of the leaves; infinite if one has no cable to others
   BusyLinks now, proposed;
+  std::vector<std::string> assumptions = {};
 };
 
 // Names of the hosts in this order, and their numbers of ranks.
@@ -139,18 +140,19 @@ std::string overText(double over) {
                            : fmt::format("; leaves oversubscribed up to {:.0f}:1", over);
 }
 
-std::string headText(const OrderReport& report) {
+std::string headText(const OrderReport& report, const Terminal& screen) {
   const connect::Job& job = report.plan.job();
   const std::size_t switches = report.fabric.switches.size();
   const std::vector<std::string> names = namesInOrder(report.order, report.order.now);
   const std::size_t shown = std::min(names.size(), kMaxHostsNow);
-  return fmt::format("{} on {} of {}: {}{}\n{}: {}, {} between them{}\n", counted(job.ranks(), "rank"),
+  return fmt::format("{} on {} of {}: {}{}\n{}: {}, {} between them{}\n{}", counted(job.ranks(), "rank"),
                      counted(job.hosts(), "host"), report.jobName,
                      fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ","),
                      names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "",
                      report.fabric.file, switches == 1 ? "1 switch" : fmt::format("{} switches", switches),
                      report.cables == 1 ? "1 cable" : fmt::format("{} cables", report.cables),
-                     overText(report.oversubscription));
+                     overText(report.oversubscription),
+                     conditionsText(report.plan, report.assumptions, screen));
 }
 
 Cell slowdownCell(double slowdown) {
@@ -297,7 +299,7 @@ std::string orderListText(const OrderReport& report, const Terminal& screen) {
 }
 
 std::string orderText(const OrderReport& report, const Terminal& screen) {
-  std::string text = headText(report) + tableText(report, screen);
+  std::string text = headText(report, screen) + tableText(report, screen);
   for (int kind = 0; kind < fabric::kTrafficKinds; ++kind) {
     const auto at = static_cast<std::size_t>(kind);
     text += linksText(report, report.order.now, report.now[at], kind, "now", screen);
@@ -414,6 +416,8 @@ plan::Json toJson(const OrderReport& report) {
   const double over = report.oversubscription;
   return {{"format", "xylem-order-1"},
           {"ranks", report.plan.job().ranks()},
+          {"nccl", rules::versionText(report.plan.nccl->version)},
+          {"assumed", report.assumptions},
           {"fabric",
            {{"file", report.fabric.file},
             {"switches", report.fabric.switches.size()},
@@ -459,7 +463,8 @@ A fabric is described by lines such as
 
 int runOrder(const OrderArguments& options) {
   const Settings settings = readSettings();
-  plan::PlanRequest request = readJob(options.job, settings).plan;
+  JobRequest job = readJob(options.job, settings);
+  plan::PlanRequest& request = job.plan;
   request.decisions = false;
   std::vector<std::string> remarks;
   std::optional<Progress> progress(fmt::format("reading {}", options.fabric));
@@ -475,7 +480,8 @@ int runOrder(const OrderArguments& options) {
                                                       {.seed = static_cast<std::uint64_t>(options.seed)}});
   progress.reset();
   for (const std::string& remark : remarks) warn(remark);
-  const OrderReport report = reportOf(plan, fabric, order, jobName(options.job), options.links);
+  OrderReport report = reportOf(plan, fabric, order, jobName(options.job), options.links);
+  report.assumptions = std::move(job.assumptions);
   if (!options.writeFabric.empty()) writeFile(options.writeFabric, fabric::fabricText(fabric));
   if (!options.writeHostfile.empty())
     writeFile(options.writeHostfile,

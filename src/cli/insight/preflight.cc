@@ -662,6 +662,7 @@ plan::Json toJson(const plan::Plan& plan, const preflight::Preflight& result) {
                            {"fine", result.isFine()},
                            {"ranks", plan.job().ranks()},
                            {"hosts", plan.job().hosts()},
+                           {"nccl", rules::versionText(plan.nccl->version)},
                            {"nodes", plan.connections.nodes.count()},
                            {"kinds", kindsJson(plan)},
                            {"connecting", std::move(setup)},
@@ -705,7 +706,7 @@ int runPreflight(const PreflightArguments& options) {
     writeJson(toJson(plan, result));
   else
     writeOut(preflightText(plan, result, terminalOf(stdout)) +
-             assumedText(job.assumptions, terminalOf(stdout)));
+             conditionsText(plan, job.assumptions, terminalOf(stdout)));
   return result.isFine() ? kOk : kFailed;
 }
 

@@ -168,7 +168,7 @@ std::string repairText(const RepairReport& report, const RepairArguments& option
   const plan::Plan& plan = report.search.before();
   return fmt::format("{}: {} on {}\n{}{}\n", screen.paint(Style::kBold, report.machine),
                      counted(plan.job().ranks(), "rank"), counted(plan.job().hosts(), "host"),
-                     assumedText(report.assumptions, screen), summary(report.search)) +
+                     conditionsText(plan, report.assumptions, screen), summary(report.search)) +
          netsText(report, screen) + repairsText(report, options, screen);
 }
 

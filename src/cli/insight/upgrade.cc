@@ -44,7 +44,7 @@ constexpr const char* kUpgradeExamples = R"(Examples:
 
 A time is that of an AllReduce as NCCL predicts it: of 8 KiB, 1 MiB and 1 GiB, after the upgrade relative to before. The causes
 are the fewest of NCCL's changes that lead to the new plan (xylem versions lists them). Exit status: 0 no plan differs, 1 some
-do, 2 an argument or a file cannot be used.)";
+do, 2 an argument or a file cannot be used (of several files, the others are answered for).)";
 
 // The topology files of folders, and all others as they are named.
 std::vector<std::string> machinesOf(const std::vector<std::string>& files) {
@@ -146,7 +146,8 @@ std::string byPart(const upgrade::Upgrade& u, const Terminal& screen) {
   return '\n' + table.text(screen);
 }
 
-std::string text(const std::vector<MachineUpgrade>& machines, const Terminal& screen) {
+std::string text(const std::vector<MachineUpgrade>& machines, const rules::Version& from,
+                 const rules::Version& to, const Terminal& screen) {
   Table table({{"machine"},
                {"8 KiB", Align::kRight},
                {"1 MiB", Align::kRight},
@@ -173,7 +174,9 @@ std::string text(const std::vector<MachineUpgrade>& machines, const Terminal& sc
     for (const rules::Change* change : u.causes)
       if (std::find(causes.begin(), causes.end(), change) == causes.end()) causes.push_back(change);
   }
-  std::string text = assumedText(assumptions, screen);
+  std::string text =
+      fmt::format("NCCL {} -> {}\n", rules::versionText(from), rules::versionText(to)) +
+      assumedText(assumptions, screen);
   if (same < machines.size()) text += table.text(screen);
   if (same > 0)
     text += fmt::format("{}{} planned as before\n", same < machines.size() ? "\n" : "",
@@ -194,10 +197,18 @@ int runUpgrade(const UpgradeArguments& options) {
   const rules::Version to = rulesNamed(options.to, settings, "--to")->version;
   if (rules::changesBetween(from, to).empty())
     throw InputError({"--to", 0}, rules::versionText(to), "a newer version than " + rules::versionText(from));
+  const std::vector<std::string> files = machinesOf(options.files);
   std::vector<MachineUpgrade> machines;
-  for (const std::string& file : machinesOf(options.files)) {
-    const Progress progress(fmt::format("planning {}", machineName(file)));
-    machines.push_back(upgradeOf(file, options, settings, from, to));
+  std::size_t unusable = 0;
+  for (const std::string& file : files) {
+    try {
+      const Progress progress(fmt::format("planning {}", machineName(file)));
+      machines.push_back(upgradeOf(file, options, settings, from, to));
+    } catch (const InputError& error) {
+      // One file of many does not keep the others from an answer.
+      if (++unusable == files.size()) throw;
+      warn(fmt::format("left out: {}", error.what()));
+    }
   }
   if (options.json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -208,8 +219,9 @@ int runUpgrade(const UpgradeArguments& options) {
                {"machines", list}},
               2);
   } else {
-    writeOut(text(machines, terminalOf(stdout)));
+    writeOut(text(machines, from, to, terminalOf(stdout)));
   }
+  if (unusable > 0) return kBadInput;
   const bool differs = std::any_of(machines.begin(), machines.end(),
                                    [](const MachineUpgrade& machine) { return machine.upgrade.differs; });
   return differs ? kFailed : kOk;

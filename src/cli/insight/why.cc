@@ -170,7 +170,13 @@ int runWhy(WhyArguments options) {
   const connect::Job& job = inquiry.plan().job();
   if (options.json) {
     nlohmann::ordered_json json = why::toJson(answer);
-    json["job"] = {{"hosts", job.hosts()}, {"ranks", job.ranks()}, {"assumed", request.assumptions}};
+    nlohmann::ordered_json set = nlohmann::ordered_json::object();
+    for (const auto& [name, value] : inquiry.plan().settings) set[name] = value;
+    json["job"] = {{"hosts", job.hosts()},
+                   {"ranks", job.ranks()},
+                   {"nccl", rules::versionText(inquiry.plan().nccl->version)},
+                   {"settings", std::move(set)},
+                   {"assumed", request.assumptions}};
     writeJson(json, 2);
   } else {
     const Terminal screen = terminalOf(stdout);
@@ -178,7 +184,7 @@ int runWhy(WhyArguments options) {
              screen.paint(Style::kDim,
                           fmt::format("\nThis holds for {} on {} of {}.\n", counted(job.ranks(), "rank"),
                                       counted(job.hosts(), "host"), jobName(options.job))) +
-             assumedText(request.assumptions, screen));
+             conditionsText(inquiry.plan(), request.assumptions, screen));
   }
   return kOk;
 }

@@ -314,10 +314,9 @@ std::string channelsText(const plan::Plan& plan, int rank, const Terminal& scree
 // The job with its graphs, channels, rings, trees and choices by size.
 std::string planText(const PlanReport& report, const Terminal& screen) {
   const plan::Plan& plan = report.plan;
-  std::string text = jobSizeText(plan, report.machine, screen) + assumedText(report.assumptions, screen) +
-                     gpusOfJob(plan) + channelsText(plan);
+  std::string text = jobSizeText(plan, report.machine, screen) +
+                     conditionsText(plan, report.assumptions, screen) + gpusOfJob(plan) + channelsText(plan);
   text += agreementText(report, screen);
-  for (const auto& [name, value] : plan.settings) text += fmt::format("set: {}={}\n", name, value);
   if (report.hosts.size() == 1) {
     text += hostText(report.hosts.front(), "a host", screen);
   } else {
@@ -340,8 +339,9 @@ plan::Json toJson(const PlanReport& report, int rank) {
 }
 
 // One rank's place, and its neighbours and NICs in every ring and tree.
-std::string rankText(const plan::Plan& plan, int rank, const Terminal& screen) {
-  return placeText(plan, rank, screen) +
+std::string rankText(const PlannedJob& planned, int rank, const Terminal& screen) {
+  const plan::Plan& plan = planned.plan;
+  return placeText(plan, rank, screen) + conditionsText(plan, planned.assumptions, screen) +
          screen.heading("Neighbours in the ring and the tree of each channel") +
          channelsText(plan, rank, screen);
 }
@@ -376,7 +376,7 @@ void print(const PlanArguments& options, const PlannedJob& planned, int rank) {
   if (options.log) return writeOut(plan::logText(plan::planLog(plan, rank)));
   const Terminal screen = terminalOf(stdout);
   if (options.rank >= 0 && !options.json)
-    return writeOut(assumedText(planned.assumptions, screen) + rankText(plan, rank, screen));
+    return writeOut(rankText(planned, rank, screen));
   const PlanReport report = reportOf(plan, jobName(options.job), planned.assumptions,
                                      options.bounds ? optimum::Effort::kFull : optimum::Effort::kQuick);
   if (options.json)

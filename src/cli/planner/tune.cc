@@ -32,11 +32,10 @@ constexpr float kClose = 1.1f;
 
 // The values that the text and the JSON show.
 struct TuneReport {
+  const plan::Plan& plan;
   const tuning::TuningModel& model;
   std::string machine;
-  int hosts = 1;
-  std::vector<std::pair<std::string, std::string>> settings;  // variables that are set
-  ByCollective<std::vector<tuning::Choice>> choices;          // one per size
+  ByCollective<std::vector<tuning::Choice>> choices;  // one per size
   // Why algorithms are excluded, each reason once: those of this job and of its settings, not those that
   // hold for all jobs.
   std::vector<std::string> excluded;
@@ -70,12 +69,10 @@ Cell runnerUpCell(const tuning::Choice& choice) {
 
 std::string jobText(const TuneReport& report, const Terminal& screen) {
   const tuning::TuningInput& input = report.model.input;
-  std::string text =
+  const std::string text =
       fmt::format("{} on {} of {}: {}\n", screen.paint(Style::kBold, counted(input.ranks, "rank")),
-                  counted(report.hosts, "host"), report.machine, counted(input.nChannels, "channel"));
-  text += assumedText(report.assumptions, screen);
-  for (const auto& [name, value] : report.settings) text += fmt::format("set: {}={}\n", name, value);
-  return text;
+                  counted(report.plan.job().hosts(), "host"), report.machine, counted(input.nChannels, "channel"));
+  return text + conditionsText(report.plan, report.assumptions, screen);
 }
 
 std::string collectiveText(const TuneReport& report, Collective collective, const Terminal& screen) {
@@ -137,7 +134,7 @@ std::vector<std::string> reasons(const tuning::TuningModel& model) {
 
 TuneReport reportOf(const plan::Plan& plan, const tuning::TuningModel& model, const std::string& machine,
                     std::span<const std::uint64_t> sizes) {
-  TuneReport report{model, machine, plan.job().hosts(), plan.settings, {}, reasons(model)};
+  TuneReport report{plan, model, machine, {}, reasons(model)};
   for (const Collective collective : kAllCollectives)
     for (const std::uint64_t size : sizes)
       report.choices[collective].push_back(tuning::choose(model, {.collective = collective, .bytes = size}));
@@ -177,7 +174,7 @@ plan::Json fullChoiceJson(const tuning::TuningModel& model, const tuning::Choice
 // The `tuning` section of `xylem plan --json`, with every candidate of every choice.
 plan::Json toJson(const TuneReport& report) {
   plan::Json settings = plan::Json::object();
-  for (const auto& [name, value] : report.settings) settings[name] = value;
+  for (const auto& [name, value] : report.plan.settings) settings[name] = value;
   plan::Json tuning = plan::tuningTablesJson(report.model);
   for (const Collective collective : kAllCollectives)
     for (const tuning::Choice& choice : report.choices[collective])
@@ -185,7 +182,8 @@ plan::Json toJson(const TuneReport& report) {
   return {{"format", "xylem-tune-1"},
           {"input",
            {{"topology", report.machine},
-            {"hosts", report.hosts},
+            {"hosts", report.plan.job().hosts()},
+            {"nccl", rules::versionText(report.plan.nccl->version)},
             {"settings", settings},
             {"assumed", report.assumptions}}},
           {"channels",

@@ -67,7 +67,12 @@ std::vector<std::string> remoteWords(const std::string& launcher, const std::str
   std::vector<std::string> words;
   std::istringstream parts(launcher);
   bool found = false;
-  for (std::string part; parts >> part;) words.push_back(withHost(part, host, found));
+  bool shell = false;  // also behind others, as in `env LANG=C ssh {host}`
+  for (std::string part; parts >> part;) {
+    const std::string tool = std::filesystem::path(part).filename().string();
+    shell = shell || tool == "ssh" || tool == "rsh";
+    words.push_back(withHost(part, host, found));
+  }
   if (words.empty()) throw InputError({"--launcher", 0}, "nothing", "a command such as `ssh {host}`");
   if (!found) words.push_back(host);
 
@@ -80,8 +85,7 @@ std::vector<std::string> remoteWords(const std::string& launcher, const std::str
   for (const auto& [name, value] : variables) command.push_back(fmt::format("{}={}", name, value));
   command.insert(command.end(), program.begin(), program.end());
 
-  const std::string tool = std::filesystem::path(words.front()).filename().string();
-  if (tool != "ssh" && tool != "rsh") {
+  if (!shell) {
     words.insert(words.end(), command.begin(), command.end());
     return words;
   }

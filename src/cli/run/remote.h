@@ -13,8 +13,8 @@
 
 namespace xylem::cli {
 
-// Splits `launcher` at blanks. {host} stands for the host; without it the host is appended. ssh and rsh get
-// one word, for the shell at the other end; other launchers get the words to execute. Throws InputError.
+// Splits `launcher` at blanks. {host} stands for the host; without it the host is appended. ssh and rsh, also as
+// `env LANG=C ssh`, get one word, for the shell at the other end; other launchers get the words to execute. Throws InputError.
 std::vector<std::string> remoteWords(const std::string& launcher, const std::string& host,
                                      const std::vector<std::string>& program, const Variables& variables,
                                      int graceSeconds);

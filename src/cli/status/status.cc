@@ -32,7 +32,8 @@ constexpr const char* kStatusExamples = R"(Examples:
 It reads the flight recorders of the processes from outside: they need not do anything, and notice nothing. Of a job on
 several hosts it sees this host's ranks. Variables that help to find out more: XYLEM_CHECK=1, XYLEM_OPERATION_TIMEOUT.
 
-Exit status: 0 nothing is stuck, 1 something hangs, differs, failed or is stopped, 2 a process cannot be looked into.)";
+Exit status: 0 nothing is stuck, 1 something hangs, differs, failed or is stopped, 2 no process can be looked
+into, of those that are named.)";
 
 // A communicator, and what is wrong with it.
 struct JobStatus {
@@ -56,7 +57,10 @@ nlohmann::ordered_json toJson(const std::vector<JobStatus>& all, std::size_t cal
 
 int runStatus(const StatusArguments& options) {
   std::vector<JobStatus> all;
-  std::vector<SeenJob> jobs = comm::jobsOf(comm::seeProcesses(options.processes));
+  // Such as the launcher, or a rank that is still starting, in `$(pgrep train)`.
+  std::vector<std::string> leftOut;
+  std::vector<SeenJob> jobs = comm::jobsOf(comm::seeProcesses(options.processes, &leftOut));
+  for (const std::string& why : leftOut) warn("left out: " + why);
   std::vector<std::vector<Finding>> across = findingsAcross(jobs);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     // A cycle over several communicators explains the findings in each.

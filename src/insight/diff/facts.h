@@ -93,6 +93,7 @@ struct PlanFacts {
   std::string title;  // the plan's name in the comparison
   int ranks = 0;
   int hostCount = 0;
+  std::string nccl;      // the version that it is planned as: "2.25.1"
   NamedValues asked;     // "hosts", "2"
   NamedValues settings;  // the variables that were set
   std::vector<HostFacts> hosts;

@@ -234,6 +234,9 @@ void readJob(PlanFacts& facts, const plan::Json& json) {
 }
 
 void readInput(PlanFacts& facts, const plan::Json& json) {
+  const auto nccl = json.find("nccl");
+  facts.nccl = nccl == json.end() ? rules::unnamedVersionText() : text(*nccl);
+  facts.asked.emplace_back("planned as NCCL", facts.nccl);
   if (const auto hosts = json.find("hosts"); hosts != json.end()) facts.hostCount = integer(*hosts);
   for (const auto& [key, title] : {std::pair{"hosts", "hosts"},
                                    {"nvls", "NVLink multicast offered"},

@@ -28,6 +28,10 @@ int numberAfter(const std::string& text, std::initializer_list<std::string_view>
   return -1;
 }
 
+bool isNumber(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("-0123456789") == std::string::npos;
+}
+
 bool isBusId(const std::string& text) { return text.find(':') != std::string::npos; }
 
 std::string netList(const plan::Plan& plan, int rank) {
@@ -148,7 +152,7 @@ int gpuNamed(const plan::Plan& plan, const std::string& text) {
   std::string expected = ranks == 1 ? "gpu0, the only GPU of the job"
                                     : fmt::format("gpu0 to gpu{}, dev0, or the bus id of a GPU", ranks - 1);
   if (namesNet(plan, text)) expected += "; that is a NIC: name the GPU first";
-  throw InputError(kOfQuestion, fmt::format("GPU `{}`", text), expected);
+  throw InputError(kOfQuestion, fmt::format("{} `{}`", isNumber(text) ? "rank" : "GPU", text), expected);
 }
 
 topology::NodeId netNamed(const plan::Plan& plan, int rank, const std::string& text) {

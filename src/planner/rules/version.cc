@@ -11,6 +11,8 @@ std::string versionText(const Version& version) {
   return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
 }
 
+std::string unnamedVersionText() { return versionText(kOldestVersion); }
+
 std::optional<Version> parseVersion(std::string_view text) {
   if (text.starts_with('v')) text.remove_prefix(1);
   std::array<int, 3> parts{};

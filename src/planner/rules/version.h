@@ -28,6 +28,8 @@ constexpr Version kOldestVersion = kKnownVersions.front();
 constexpr Version kNewestVersion = kKnownVersions.back();
 
 std::string versionText(const Version& version);  // `2.27.7`
+// The version of a plan in JSON that names none.
+std::string unnamedVersionText();
 // As NCCL numbers its releases since 2.9: 22707 for 2.27.7.
 constexpr int versionNumber(const Version& version) {
   return version.major * 10000 + version.minor * 100 + version.patch;

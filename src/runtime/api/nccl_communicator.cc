@@ -65,6 +65,7 @@ void requireUnused(const ncclComm& handle, const char* function) {
 ncclResult_t pncclCommFinalize(ncclComm_t comm) {
   constexpr const char* kName = "ncclCommFinalize";
   return guardInGroup([&] {
+    if (comm == nullptr) return ncclSuccess;
     CommUse use(comm, kName);
     if (use->finalizeCalled || use->impl->state() == comm::CommState::kFinalized)
       throw Error(ResultCode::kInvalidArgument, "{}: comm was finalized before", kName);

@@ -17,7 +17,7 @@ ncclResult_t pncclMemAlloc(void** ptr, size_t size) {
   return guard([&] {
     requireNotNull(ptr, "ncclMemAlloc", "ptr");
     *ptr = nullptr;
-    if (size == 0) throw Error(ResultCode::kInvalidArgument, "ncclMemAlloc: size is 0");
+    if (size == 0) return;  // as cudaMalloc does
     *ptr = inCall("ncclMemAlloc", [&]() -> void* {
       if (const gpu::DriverTable* const driver = gpu::driverOfThread(comm::settingsOfProcess()))
         return gpu::GpuAllocations::instance().allocate(*driver, size);

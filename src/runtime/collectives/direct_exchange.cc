@@ -26,10 +26,17 @@ constexpr std::size_t kLooksLittle = 1024;
 
 std::string textOf(const transport::PostedCall& call) {
   if (call.function == kBatchOfCollectives) return fmt::format("a group of {} collectives", call.count);
-  return fmt::format("{} of {} {} ({}, root {})",
-                     call.function < kFunctions ? name(static_cast<Function>(call.function)) : "?",
-                     call.count, call.type < kDataTypes ? name(static_cast<DataType>(call.type)) : "?",
-                     call.op < kReduceOps ? name(static_cast<ReduceOp>(call.op)) : "?", call.root);
+  const std::string what =
+      fmt::format("of {} {}", call.count,
+                  call.type < kDataTypes ? name(static_cast<DataType>(call.type)) : "elements of another type");
+  if (call.function >= kFunctions) return "another function " + what;
+  const auto function = static_cast<Function>(call.function);
+  std::string text = fmt::format("{} {}", name(function), what);
+  if (reduces(function))
+    text += fmt::format(", {}",
+                        call.op < kReduceOps ? name(static_cast<ReduceOp>(call.op)) : "another operator");
+  if (isRooted(function)) text += fmt::format(", root {}", call.root);
+  return text;
 }
 
 bool isSameBatch(const transport::PostedCall& theirs, const transport::PostedCall& mine) {

@@ -21,22 +21,34 @@ namespace {
 
 using Floats = float __attribute__((vector_size(32)));
 using Words = std::uint32_t __attribute__((vector_size(32)));
-using Halves = std::uint16_t __attribute__((vector_size(16)));  // 16-bit floats, or integers
-using SignedHalves = std::int16_t __attribute__((vector_size(16)));
-using Bytes = std::uint8_t __attribute__((vector_size(16)));
+using Halves = std::uint16_t __attribute__((vector_size(32)));  // 16-bit floats, or integers
+using SignedHalves = std::int16_t __attribute__((vector_size(32)));
+using Bytes = std::uint8_t __attribute__((vector_size(32)));
+using FewHalves = std::uint16_t __attribute__((vector_size(16)));  // as many as Floats
 
-[[gnu::always_inline]] inline Floats floatsOf(Halves halves) {
+[[gnu::always_inline]] inline Floats floatsOf(FewHalves halves) {
   return reinterpret_cast<Floats>(_mm256_cvtph_ps(reinterpret_cast<__m128i>(halves)));
 }
 // Rounds to nearest, ties to even.
-[[gnu::always_inline]] inline Halves halvesOf(Floats floats) {
-  return reinterpret_cast<Halves>(
+[[gnu::always_inline]] inline FewHalves halvesOf(Floats floats) {
+  return reinterpret_cast<FewHalves>(
       _mm256_cvtps_ph(reinterpret_cast<__m256>(floats), _MM_FROUND_TO_NEAREST_INT));
 }
-// The smaller of the two; NaN if `value` is NaN.
-[[gnu::always_inline]] inline Floats smallerOrNan(Floats limit, Floats value) {
-  return reinterpret_cast<Floats>(
-      _mm256_min_ps(reinterpret_cast<__m256>(limit), reinterpret_cast<__m256>(value)));
+// Cuts off what a 16-bit float has no place for; what is too large becomes the largest number.
+[[gnu::always_inline]] inline FewHalves truncatedHalvesOf(Floats floats) {
+  return reinterpret_cast<FewHalves>(_mm256_cvtps_ph(reinterpret_cast<__m256>(floats), _MM_FROUND_TO_ZERO));
+}
+
+// The two parts of Halves that become Floats, and Halves of both.
+[[gnu::always_inline]] inline FewHalves lowerPart(Halves halves) {
+  return reinterpret_cast<FewHalves>(_mm256_castsi256_si128(reinterpret_cast<__m256i>(halves)));
+}
+[[gnu::always_inline]] inline FewHalves upperPart(Halves halves) {
+  return reinterpret_cast<FewHalves>(_mm256_extracti128_si256(reinterpret_cast<__m256i>(halves), 1));
+}
+[[gnu::always_inline]] inline Halves joined(FewHalves lower, FewHalves upper) {
+  return reinterpret_cast<Halves>(
+      _mm256_set_m128i(reinterpret_cast<__m128i>(upper), reinterpret_cast<__m128i>(lower)));
 }
 
 // Rounds to the upper half of each word, ties to even; the lower half is undefined.

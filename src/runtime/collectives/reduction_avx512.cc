@@ -27,22 +27,35 @@ namespace {
 
 using Floats = float __attribute__((vector_size(64)));
 using Words = std::uint32_t __attribute__((vector_size(64)));
-using Halves = std::uint16_t __attribute__((vector_size(32)));  // 16-bit floats, or integers
-using SignedHalves = std::int16_t __attribute__((vector_size(32)));
-using Bytes = std::uint8_t __attribute__((vector_size(32)));
+using Halves = std::uint16_t __attribute__((vector_size(64)));  // 16-bit floats, or integers
+using SignedHalves = std::int16_t __attribute__((vector_size(64)));
+using Bytes = std::uint8_t __attribute__((vector_size(64)));
+using FewHalves = std::uint16_t __attribute__((vector_size(32)));  // as many as Floats
 
-[[gnu::always_inline]] inline Floats floatsOf(Halves halves) {
+[[gnu::always_inline]] inline Floats floatsOf(FewHalves halves) {
   return reinterpret_cast<Floats>(_mm512_cvtph_ps(reinterpret_cast<__m256i>(halves)));
 }
 // Rounds to nearest, ties to even.
-[[gnu::always_inline]] inline Halves halvesOf(Floats floats) {
-  return reinterpret_cast<Halves>(
+[[gnu::always_inline]] inline FewHalves halvesOf(Floats floats) {
+  return reinterpret_cast<FewHalves>(
       _mm512_cvtps_ph(reinterpret_cast<__m512>(floats), _MM_FROUND_TO_NEAREST_INT));
 }
-// The smaller of the two; NaN if `value` is NaN.
-[[gnu::always_inline]] inline Floats smallerOrNan(Floats limit, Floats value) {
-  return reinterpret_cast<Floats>(
-      _mm512_min_ps(reinterpret_cast<__m512>(limit), reinterpret_cast<__m512>(value)));
+// Cuts off what a 16-bit float has no place for; what is too large becomes the largest number.
+[[gnu::always_inline]] inline FewHalves truncatedHalvesOf(Floats floats) {
+  return reinterpret_cast<FewHalves>(_mm512_cvtps_ph(reinterpret_cast<__m512>(floats), _MM_FROUND_TO_ZERO));
+}
+
+// The two parts of Halves that become Floats, and Halves of both.
+[[gnu::always_inline]] inline FewHalves lowerPart(Halves halves) {
+  return reinterpret_cast<FewHalves>(_mm512_castsi512_si256(reinterpret_cast<__m512i>(halves)));
+}
+[[gnu::always_inline]] inline FewHalves upperPart(Halves halves) {
+  return reinterpret_cast<FewHalves>(_mm512_extracti64x4_epi64(reinterpret_cast<__m512i>(halves), 1));
+}
+[[gnu::always_inline]] inline Halves joined(FewHalves lower, FewHalves upper) {
+  return reinterpret_cast<Halves>(
+      _mm512_inserti64x4(_mm512_castsi256_si512(reinterpret_cast<__m256i>(lower)),
+                         reinterpret_cast<__m256i>(upper), 1));
 }
 
 // Rounds to the upper half of each word, ties to even; the lower half is undefined.

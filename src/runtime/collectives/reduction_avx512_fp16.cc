@@ -60,7 +60,7 @@ struct ByteLine {
   template <ReduceOp kOp>
   [[gnu::always_inline]] static Halves combine(Halves incoming, Halves own) {
     const Halves even = part<kOp>(incoming << 8, own << 8);
-    const Halves odd = part<kOp>(incoming & 0xff00, own & 0xff00);
+    const Halves odd = part<kOp>(incoming, own);
     return reinterpret_cast<Halves>(Conversion::bytes(even, odd));
   }
 

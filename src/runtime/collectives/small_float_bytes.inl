@@ -12,8 +12,8 @@ template <int kLast>
 }
 
 struct HalvesOfE5m2 {
-  // `bytes`: in the upper byte of each element.
-  [[gnu::always_inline]] static Halves halves(Halves bytes) { return bytes; }
+  // `bytes`: in the upper byte of each element; the lower one does not count.
+  [[gnu::always_inline]] static Halves halves(Halves bytes) { return bytes & 0xff00; }
   [[gnu::always_inline]] static Bytes bytes(Halves even, Halves odd) {
     const auto both =
         reinterpret_cast<Bytes>((roundedHalves<8>(even) >> 8) | (roundedHalves<8>(odd) & 0xff00));

@@ -28,11 +28,11 @@ template <>
 struct Vectors<Half> {
   static constexpr bool kAvailable = true;
   static constexpr int kParts = 1;
-  static constexpr std::size_t kBytes = sizeof(Halves);
+  static constexpr std::size_t kBytes = sizeof(FewHalves);
   static constexpr float kProductScale = 1;
 
   [[gnu::always_inline]] static Block<1> load(const void* from) {
-    return {{floatsOf(loadVector<Halves>(from))}};
+    return {{floatsOf(loadVector<FewHalves>(from))}};
   }
   template <bool>
   [[gnu::always_inline]] static void store(void* to, const Block<1>& block) {
@@ -67,49 +67,51 @@ struct Vectors<Bfloat16> {
 
 // 8-bit floats are converted through 16-bit ones, which have the same bits in another position: e5m2 keeps
 // its value, e4m3 is divided by 2^8, the difference of the exponents' biases. Computing with e4m3 stays in
-// this scale; in both types the smallest normal number is 2^-14. Elements of even and of odd index are in
+// this scale; in both types the smallest normal number is 2^-14, also of the 16-bit floats. Elements of even and of odd index are in
 // vectors of their own, as above.
 //
 // A sum or a product of two elements has few enough bits that rounding it to a 16-bit float first changes
-// nothing; anything else is rounded as a 32-bit float.
-template <typename Conversion, int kMantissa, std::uint32_t kLargestBits>
+// nothing. Anything else is cut off there, after its lower bits have been gathered in one bit.
+template <typename Conversion, int kMantissa>
 struct ByteVectors {
   static constexpr bool kAvailable = true;
-  static constexpr int kParts = 2;
+  static constexpr int kParts = 4;  // even elements, odd ones
   static constexpr std::size_t kBytes = sizeof(Halves);
-  static constexpr std::uint32_t kSign = 0x80000000u;
-  static constexpr std::uint32_t kExponent = 0x7f800000u;
-  static constexpr std::uint32_t kSmallestNormal = (127 - 14) << 23;
 
-  // Rounds to the element's mantissa, ties to even; a value that is too large becomes the largest one.
-  [[gnu::always_inline]] static Floats rounded(Floats value) {
+  // Sets the second bit below the element's last one if that or any lower bit is set, which says for the rounding on which side of a tie
+  // the value is. Cutting off does not lose that bit, but of values that are too small for anything but zero.
+  [[gnu::always_inline]] static Floats gathered(Floats value) {
+    constexpr std::uint32_t kBelow = (1u << (23 - kMantissa - 2)) - 1;
     const auto bits = reinterpret_cast<Words>(value);
-    const Floats size = smallerOrNan(reinterpret_cast<Floats>(Words{} + kLargestBits),
-                                     reinterpret_cast<Floats>(bits & ~kSign));
-    const Words exponent = reinterpret_cast<Words>(size) & kExponent;
-    const Words normal = exponent > kSmallestNormal ? exponent : Words{} + kSmallestNormal;
-    // Larger than the value by just the factor that makes the last bit of the sum the element's last bit.
-    const auto magic = reinterpret_cast<Floats>(normal + (static_cast<std::uint32_t>(23 - kMantissa) << 23));
-    return reinterpret_cast<Floats>(reinterpret_cast<Words>((size + magic) - magic) | (bits & kSign));
-  }
-  [[gnu::always_inline]] static Block<2> load(const void* from) {
-    const auto both = loadVector<Halves>(from);
-    return {{floatsOf(Conversion::halves(both << 8)), floatsOf(Conversion::halves(both & 0xff00))}};
+    return reinterpret_cast<Floats>((bits | ((bits & kBelow) + kBelow)) & ~kBelow);
   }
   template <bool kFewBits>
-  [[gnu::always_inline]] static void store(void* to, const Block<2>& block) {
-    const Floats even = kFewBits ? block.parts[0] : rounded(block.parts[0]);
-    const Floats odd = kFewBits ? block.parts[1] : rounded(block.parts[1]);
-    storeVector(to, Conversion::bytes(halvesOf(even), halvesOf(odd)));
+  [[gnu::always_inline]] static Halves halvesOfBoth(Floats lower, Floats upper) {
+    if constexpr (kFewBits)
+      return joined(halvesOf(lower), halvesOf(upper));
+    else
+      return joined(truncatedHalvesOf(gathered(lower)), truncatedHalvesOf(gathered(upper)));
+  }
+  [[gnu::always_inline]] static Block<4> load(const void* from) {
+    const auto both = loadVector<Halves>(from);
+    const Halves even = Conversion::halves(both << 8), odd = Conversion::halves(both);
+    return {{floatsOf(lowerPart(even)), floatsOf(upperPart(even)), floatsOf(lowerPart(odd)),
+             floatsOf(upperPart(odd))}};
+  }
+  template <bool kFewBits>
+  [[gnu::always_inline]] static void store(void* to, const Block<4>& block) {
+    const Halves even = halvesOfBoth<kFewBits>(block.parts[0], block.parts[1]);
+    const Halves odd = halvesOfBoth<kFewBits>(block.parts[2], block.parts[3]);
+    storeVector(to, Conversion::bytes(even, odd));
   }
 };
 
 template <>
-struct Vectors<Float8e5m2> : ByteVectors<HalvesOfE5m2, 2, 0x47600000> {  // 57344
+struct Vectors<Float8e5m2> : ByteVectors<HalvesOfE5m2, 2> {
   static constexpr float kProductScale = 1;
 };
 template <>
-struct Vectors<Float8e4m3> : ByteVectors<HalvesOfE4m3, 3, 0x3fe00000> {  // 448 / 2^8
+struct Vectors<Float8e4m3> : ByteVectors<HalvesOfE4m3, 3> {
   static constexpr float kProductScale = 256;
 };
 

@@ -137,7 +137,10 @@ TEST_F(Alone, AskingAndMemory) {
   EXPECT_EQ(ncclMemFree(nullptr), ncclSuccess);
   EXPECT_EQ(ncclCommDestroy(nullptr), ncclSuccess);
   EXPECT_EQ(ncclCommAbort(nullptr), ncclSuccess);
-  void* other = nullptr;
+  EXPECT_EQ(ncclCommFinalize(nullptr), ncclSuccess);
+  void* other = &value;
+  EXPECT_EQ(ncclMemAlloc(&other, 0), ncclSuccess);
+  EXPECT_EQ(other, nullptr);
   expectRefused({
       {"ncclGetVersion", "version is null", [&] { return ncclGetVersion(nullptr); }},
       {"ncclCommCount", "count is null", [&] { return ncclCommCount(comm_, nullptr); }},
@@ -146,9 +149,7 @@ TEST_F(Alone, AskingAndMemory) {
       {"ncclCommGetAsyncError", "is null", [&] { return ncclCommGetAsyncError(comm_, nullptr); }},
       {"ncclCommCount", "comm is null", [&] { return ncclCommCount(nullptr, &value); }},
       {"ncclCommGetAsyncError", "comm is null", [&] { return ncclCommGetAsyncError(nullptr, &state); }},
-      {"ncclCommFinalize", "comm is null", [&] { return ncclCommFinalize(nullptr); }},
       {"ncclMemAlloc", "ptr is null", [&] { return ncclMemAlloc(nullptr, 8); }},
-      {"ncclMemAlloc", "size is 0", [&] { return ncclMemAlloc(&other, 0); }},
       {"ncclMemFree", "not given out", [&] { return ncclMemFree(&value); }},
       {"ncclCommRegister", "buff is null", [&] { return ncclCommRegister(comm_, nullptr, 8, &other); }},
       {"ncclCommRegister", "size is 0", [&] { return ncclCommRegister(comm_, data_, 0, &other); }},

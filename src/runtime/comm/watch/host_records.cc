@@ -150,10 +150,17 @@ std::vector<SeenProcess> seeAll() {
 
 }  // namespace
 
-std::vector<SeenProcess> seeProcesses(const std::vector<pid_t>& ids) {
+std::vector<SeenProcess> seeProcesses(const std::vector<pid_t>& ids, std::vector<std::string>* leftOut) {
   if (ids.empty()) return seeAll();
   std::vector<SeenProcess> all;
-  for (const pid_t id : ids) all.push_back(see(id));
+  for (const pid_t id : ids) {
+    try {
+      all.push_back(see(id));
+    } catch (const InputError& error) {
+      if (leftOut == nullptr || leftOut->size() + 1 == ids.size()) throw;
+      leftOut->emplace_back(error.what());
+    }
+  }
   return all;
 }
 

@@ -25,8 +25,10 @@ struct SeenProcess {
 };
 
 // Reads the given processes, or all of this user's that have a communicator if there are no ids. Throws
-// InputError for a given process that does not exist, cannot be read or has no communicator.
-std::vector<SeenProcess> seeProcesses(const std::vector<pid_t>& ids);
+// InputError for a given process that does not exist, cannot be read or has no communicator. With `leftOut`, only
+// if that holds for all of them; otherwise their errors go there.
+std::vector<SeenProcess> seeProcesses(const std::vector<pid_t>& ids,
+                                      std::vector<std::string>* leftOut = nullptr);
 
 // A rank of a communicator.
 struct SeenRank {
