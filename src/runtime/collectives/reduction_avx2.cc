@@ -51,6 +51,16 @@ using FewHalves = std::uint16_t __attribute__((vector_size(16)));  // as many as
       _mm256_set_m128i(reinterpret_cast<__m128i>(upper), reinterpret_cast<__m128i>(lower)));
 }
 
+[[gnu::always_inline]] inline Bytes smallerBytes(Bytes a, Bytes b) {
+  return reinterpret_cast<Bytes>(
+      _mm256_min_epu8(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+}
+// Each element with the lower byte of the first and the upper byte of the second one.
+[[gnu::always_inline]] inline Bytes lowerAndUpperBytes(Halves lower, Halves upper) {
+  return reinterpret_cast<Bytes>(_mm256_blendv_epi8(
+      reinterpret_cast<__m256i>(lower), reinterpret_cast<__m256i>(upper), _mm256_set1_epi16(-256)));
+}
+
 // Rounds to the upper half of each word, ties to even; the lower half is undefined.
 [[gnu::always_inline]] inline Words roundedUpperHalves(Words words) {
   return words + 0x7fffu + ((words >> 16) & 1u);

@@ -58,6 +58,16 @@ using FewHalves = std::uint16_t __attribute__((vector_size(32)));  // as many as
                          reinterpret_cast<__m256i>(upper), 1));
 }
 
+[[gnu::always_inline]] inline Bytes smallerBytes(Bytes a, Bytes b) {
+  return reinterpret_cast<Bytes>(
+      _mm512_min_epu8(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+}
+// Each element with the lower byte of the first and the upper byte of the second one.
+[[gnu::always_inline]] inline Bytes lowerAndUpperBytes(Halves lower, Halves upper) {
+  return reinterpret_cast<Bytes>(_mm512_mask_blend_epi8(
+      0xaaaaaaaaaaaaaaaa, reinterpret_cast<__m512i>(lower), reinterpret_cast<__m512i>(upper)));
+}
+
 // Rounds to the upper half of each word, ties to even; the lower half is undefined.
 [[gnu::always_inline]] inline Words roundedUpperHalves(Words words) {
   const __mmask16 odd = _mm512_test_epi32_mask(reinterpret_cast<__m512i>(words), _mm512_set1_epi32(0x10000));

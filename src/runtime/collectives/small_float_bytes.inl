@@ -1,5 +1,6 @@
 // 8-bit floats as 16-bit ones, which have the same bits in another position, and back with one rounding. Builds on the vector types that the
-// including file defines before: Halves and SignedHalves, of 16-bit integers, and Bytes of the same size.
+// including file defines before: Halves and SignedHalves, of 16-bit integers, and Bytes of the same size; and on smallerBytes() and
+// lowerAndUpperBytes().
 
 namespace xylem::collectives {
 namespace {
@@ -15,10 +16,9 @@ struct HalvesOfE5m2 {
   // `bytes`: in the upper byte of each element; the lower one does not count.
   [[gnu::always_inline]] static Halves halves(Halves bytes) { return bytes & 0xff00; }
   [[gnu::always_inline]] static Bytes bytes(Halves even, Halves odd) {
-    const auto both =
-        reinterpret_cast<Bytes>((roundedHalves<8>(even) >> 8) | (roundedHalves<8>(odd) & 0xff00));
-    const Bytes below = both - 1;
-    return (both & 0x7f) == 0x7c ? below : both;  // infinity becomes the largest
+    const Bytes both = lowerAndUpperBytes(roundedHalves<8>(even) >> 8, roundedHalves<8>(odd));
+    const auto infinite = reinterpret_cast<Bytes>((both & 0x7f) == 0x7c);  // all ones
+    return both + infinite;                                                // the largest number
   }
 };
 struct HalvesOfE4m3 {
@@ -28,13 +28,11 @@ struct HalvesOfE4m3 {
     return number | ((number + 0x80) & 0x4000);
   }
   [[gnu::always_inline]] static Bytes bytes(Halves even, Halves odd) {
-    const auto sign = reinterpret_cast<Bytes>(((even >> 8) & 0x80) | (odd & 0x8000));
+    const Bytes sign = lowerAndUpperBytes(even >> 8, odd) & 0x80;
     // Without the sign there is space for one more bit of exponent than an element has.
-    const auto size = reinterpret_cast<Bytes>(((roundedHalves<7>(even) >> 7) & 0xff) |
-                                              ((roundedHalves<7>(odd) << 1) & 0xff00));
-    const Bytes largest = Bytes{} + 0x7e, nan = Bytes{} + 0x7f;
-    const Bytes limited = size < largest ? size : largest;
-    return sign | (size >= 0xf8 ? nan : limited);
+    const Bytes size = lowerAndUpperBytes(roundedHalves<7>(even) >> 7, roundedHalves<7>(odd) << 1);
+    const auto nan = reinterpret_cast<Bytes>(size >= 0xf8);  // all ones
+    return sign | (smallerBytes(size, Bytes{} + 0x7e) - nan);
   }
 };
 
