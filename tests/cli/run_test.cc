@@ -278,6 +278,11 @@ TEST(RunCommand, RanksElsewhereEndWithTheJob) {
   EXPECT_EQ(failed.status, 3) << failed.errors;
   EXPECT_THAT(failed.errors, AllOf(HasSubstr("rank 1"), HasSubstr("on blue) exited with status 3")));
   expectNobodyIsLeft(printedPids(failed.output));
+  const Outcome killed = runCommand(shell({"--hosts", "red:1,blue:1", "--launcher", kNextDoor},
+                                          "test $RANK = 1 && kill -11 $$; sleep 1000"));
+  EXPECT_EQ(killed.status, 139);
+  EXPECT_THAT(killed.errors,
+              HasSubstr("on blue) exited with status 139, as after signal 11 (Segmentation fault)"));
   for (const int signal : {SIGINT, SIGKILL}) {
     BackgroundCommand command(shell({"--hosts", "red:1,blue:1", "--launcher", kNextDoor}, kFamily));
     ASSERT_TRUE(await([&] { return printedPids(command.output()).size() == 4; })) << command.errors();

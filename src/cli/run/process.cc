@@ -122,6 +122,9 @@ bool JobProcess::poll() {
 
 std::string JobProcess::ending() const {
   if (signal_ != 0) return fmt::format("was killed by signal {} ({})", signal_, strsignal(signal_));
+  // A shell between this command and the program tells of a signal in this way, as on other hosts.
+  if (const int signal = status_ - 128; signal > 0 && signal <= SIGRTMAX)
+    return fmt::format("exited with status {}, as after signal {} ({})", status_, signal, strsignal(signal));
   return fmt::format("exited with status {}", status_);
 }
 
