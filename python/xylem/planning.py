@@ -269,8 +269,8 @@ def plan(machine: Machine, hosts: int = 1, settings: Optional[Mapping[str, objec
          nvls: Optional[bool] = None, collnet: bool = False, nccl: str = "") -> Plan:
     """Plans a job as a version of NCCL would: the newest known one, unless ``nccl`` names another, such as "2.27.7".
 
-    ``machine`` is a topology file, topology XML as text, a `Host`, or a list of `Host` for hosts that differ (``hosts`` is
-    then not used). A job on one host uses no NICs, so ``xylem plan FILE`` plans two where the file has some; here it is
+    ``machine`` is a topology file, topology XML as text, a `Host`, or a list of `Host` for hosts that differ (their
+    ``count`` takes the place of ``hosts``). A job on one host uses no NICs, so ``xylem plan FILE`` plans two where the file has some; here it is
     one. ``settings`` are NCCL's variables; the environment is not read. ``nvls`` and ``collnet`` say what driver and
     network offer; without ``nvls``, a driver is assumed to offer it where the machine has the hardware. Doubtful input is
     a `UserWarning`. Raises `PlanError`, which names file and line.
@@ -301,6 +301,8 @@ def _planned(machine: Machine, hosts: int, pairs: Dict[str, str], nvls: Optional
         return os.path.basename(file), _planner.JobPlan.of_file(file, count, pairs, nvls, collnet)
     if isinstance(machine, (bytes, Mapping)) or not isinstance(machine, (Host, Iterable)):
         raise PlanError(f"machine: found {machine!r:.60}; expected a topology file, its text, or a list of xylem.Host")
+    if hosts != 1:
+        raise PlanError(f"hosts: found {hosts!r:.60} beside xylem.Host; expected xylem.Host(..., count={hosts!r:.60})")
     groups = [_group(host) for host in ([machine] if isinstance(machine, Host) else machine)]
     name = " ".join(os.path.basename(file) for file, _, _ in groups)
     return name, _planner.JobPlan.of_hosts(groups, pairs, nvls, collnet)

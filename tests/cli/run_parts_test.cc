@@ -170,8 +170,8 @@ TEST(RunRemote, OthersGetWords) {
 }
 
 TEST(RunRemote, SshGetsOneWordForItsShell) {
-  for (const char* ssh : {"ssh -o BatchMode=yes {host}", "/usr/bin/ssh -4 {host}", "rsh -x {host}",
-                          "env LANG=C ssh {host}"}) {
+  for (const char* ssh :
+       {"ssh -o BatchMode=yes {host}", "/usr/bin/ssh -4 {host}", "rsh -x {host}", "env LANG=C ssh {host}"}) {
     const auto words = remoteWords(ssh, "red", {"echo", "a b"}, kVariables, 5);
     ASSERT_EQ(words.back().substr(0, 9), "'sh' '-c'") << ssh;
     EXPECT_THAT(words.back(), HasSubstr(R"('GREETING=it'\''s me' 'echo' 'a b')"));

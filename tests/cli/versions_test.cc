@@ -14,6 +14,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 std::string zooMachine(const std::string& name) { return XYLEM_SOURCE_DIR "/topologies/" + name; }
 
@@ -53,6 +54,33 @@ TEST(VersionOptionTest, TellsWhichReleaseAnswersForAnother) {
 TEST(VersionOptionTest, IsTheNewestByDefault) {
   EXPECT_EQ(planned({})["input"]["nccl"], "2.30.7");
   EXPECT_EQ(planned({"--nccl", "2.30.7"}), planned({}));
+}
+
+TEST(VersionOptionTest, IsNamedInAnswers) {
+  const std::string host = zooMachine("gh200x2.xml");
+  const std::map<std::string, std::string> environment = {{"NCCL_CROSS_NIC", "0"}};
+  const std::vector<std::vector<std::string>> commands = {{"plan", host},
+                                                          {"plan", host, "--rank", "1"},
+                                                          {"tune", host, "--sizes", "8"},
+                                                          {"why", host, "count"},
+                                                          {"repair", host},
+                                                          {"optimize", host},
+                                                          {"preflight", "--host", host}};
+  for (std::vector<std::string> words : commands) {
+    words.insert(words.end(), {"--nccl", "2.28.9", "--nodes", "2"});
+    if (words.front() == "preflight") words.resize(words.size() - 2);
+    const Outcome run = runCommand(words, environment);
+    EXPECT_THAT(run.output,
+                AllOf(HasSubstr("\nplanned as NCCL 2.28.9\n"), HasSubstr("\nset: NCCL_CROSS_NIC=0\n")))
+        << words.front();
+    if (words.size() > 3 && words[2] == "--rank") continue;  // its JSON is that of a plan
+    words.push_back("--json");
+    const nlohmann::json json = nlohmann::json::parse(runCommand(words, environment).output);
+    const nlohmann::json& named = json.contains("input") ? json["input"]
+                                  : json.contains("job") ? json["job"]
+                                                         : json;
+    EXPECT_EQ(named["nccl"], "2.28.9") << words.front();
+  }
 }
 
 TEST(VersionOptionTest, SaysWhichVariablesTheVersionDoesNotKnow) {
@@ -168,6 +196,18 @@ TEST(UpgradeCommandTest, RefusesWhatIsNoUpgrade) {
     EXPECT_EQ(unknown.status, 2);
     EXPECT_THAT(unknown.errors, HasSubstr(option + ": found `foo`"));
   }
+}
+
+TEST(UpgradeCommandTest, GoesOnPastAFileThatCannotBeUsed) {
+  const ScratchFile bad("bad.xml", "<system>");
+  const Outcome run =
+      runCommand({"upgrade", bad.path(), zooMachine("dgxh100.xml"), "--from", "2.27.7", "--to", "2.30.7"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.output, AllOf(StartsWith("NCCL 2.27.7 -> 2.30.7\n"), HasSubstr("dgxh100.xml")));
+  EXPECT_THAT(run.errors, HasSubstr("left out: " + bad.path()));
+  const Outcome alone = runCommand({"upgrade", bad.path(), "--from", "2.27.7", "--to", "2.30.7"});
+  EXPECT_EQ(alone.status, 2);
+  EXPECT_THAT(alone.output, IsEmpty());
 }
 
 TEST(UpgradeCommandTest, NamesTheChangesBehindEachPart) {

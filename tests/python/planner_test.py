@@ -54,6 +54,8 @@ class PlanTest(unittest.TestCase):
         mixed = xylem.plan([xylem.Host(H100, count=2), xylem.Host(A40, gpus=(1, 0))])
         self.assertEqual((mixed.ranks, mixed.nodes), (18, 3))
         self.assertTrue(mixed.paths("GPU", "GPU"))
+        with self.assertRaisesRegex(xylem.PlanError, r"hosts: found 4 beside xylem.Host; expected xylem.Host\(..., count=4\)"):
+            xylem.plan(xylem.Host(A40), hosts=4)
 
     def test_refusals(self):
         with self.assertRaisesRegex(xylem.PlanError, "nowhere.xml"):

@@ -157,6 +157,19 @@ def layouts(rank, size, gloo, ours):
     with torch.no_grad():
         dist.all_reduce(leaf, group=ours)
     same(leaf.detach(), torch.full((3,), float(size)), "a parameter")
+    bits = torch.full((4, 2), 1 << rank).t()  # reduced bit by bit, which the library does not do itself
+    dist.all_reduce(bits, dist.ReduceOp.BOR, group=ours)
+    same(bits, torch.full((2, 4), (1 << size) - 1), "bits in a view with strides")
+    bits = torch.full((4, 2), 1 << rank).t()
+    dist.reduce(bits, 0, dist.ReduceOp.BOR, group=ours)
+    same(bits, torch.full((2, 4), (1 << size) - 1 if rank == 0 else 1 << rank), "bits, at the root")
+    with torch.inference_mode():
+        turned = torch.ones(4, 2).t()
+        dist.all_reduce(turned, group=ours)
+        parts = [torch.zeros(3) for _ in range(size)]
+        dist.all_gather(parts, torch.ones(3), group=ours)
+    same(turned, torch.full((2, 4), float(size)), "a view in inference mode")
+    same(torch.cat(parts), torch.ones(3 * size), "parts in inference mode")
 
 
 def objects(rank, size, gloo, ours):

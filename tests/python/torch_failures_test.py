@@ -94,6 +94,43 @@ class FailuresTest(unittest.TestCase):
 
         self.assertEqual(self.outcome(2, body), [0, 7])
 
+    def test_a_message_to_a_rank_that_never_comes_to_it(self):
+        def body(rank, init):
+            if rank == 1:
+                os._exit(7)
+            self.assertLess(expect("rank 1 is gone", lambda: dist.recv(torch.ones(1), 1)), 30)
+            expect("rank 1 is gone", lambda: dist.send(torch.ones(1), 1))
+
+        self.assertEqual(self.outcome(2, body), [0, 7])
+
+    def test_a_message_whose_other_end_has_given_up(self):
+        def body(rank, init):
+            short = dist.new_group(backend="xylem", timeout=timedelta(seconds=LATE))
+            store = dist.distributed_c10d._get_default_store()
+            if rank == 1:
+                expect("a receive from rank 0 timed out", lambda: dist.recv(torch.ones(1), 0, group=short))
+                store.set("given up", "1")
+                store.get("sent")
+            else:
+                store.get("given up")
+                self.assertLess(expect("timed out", lambda: dist.send(torch.ones(1), 1, group=short)), 30)
+                work = dist.isend(torch.ones(1), 1)
+                self.assertLess(expect("a send to rank 1 timed out", lambda: work.wait(timedelta(seconds=0.2))), 30)
+                store.set("sent", "1")
+
+        self.assertEqual(self.outcome(2, body), [0, 0])
+
+    def test_errors_of_messages_name_the_ranks_of_the_group(self):
+        def body(rank, init):
+            if rank == 3:
+                dist.send(torch.ones(1), 2)
+                os._exit(7)
+            if rank == 2:
+                dist.recv(torch.ones(1), 3)
+                expect("rank 3 is gone", lambda: dist.recv(torch.ones(1), 3))
+
+        self.assertEqual(self.outcome(4, body), [0, 0, 0, 7])
+
     def test_ending_a_group_with_work_under_way(self):
         def inside(rank, size, init):
             seen = []

@@ -75,6 +75,8 @@ def layouts_and_sizes(rank, size, gloo, ours):
 
 
 def refusals(rank, size, gloo, ours):
+    beyond = dist.distributed_c10d.GatherOptions()
+    beyond.rootRank = 9
     cases = {
         "name the rank": lambda: dist.recv(torch.zeros(1), group=ours),
         "no reduction MAX of ComplexFloat": lambda: dist.reduce(
@@ -84,6 +86,9 @@ def refusals(rank, size, gloo, ours):
         "no reduction BAND of Float": lambda: dist.all_reduce(torch.zeros(1), dist.ReduceOp.BAND, group=ours),
         "expected a dense one": lambda: dist.all_reduce(torch.eye(2).to_sparse(), group=ours),
         "must be alike": lambda: dist.all_gather([torch.zeros(2)] * size, torch.zeros(3), group=ours),
+        "4 x Double": lambda: dist.all_gather_into_tensor(
+            torch.zeros(4, dtype=torch.float64), torch.zeros(4 // size), group=ours),
+        "gather: root is 9": lambda: ours.gather([], [torch.zeros(1)], beyond),
         "rows together": lambda: dist.all_to_all_single(
             torch.zeros(size), torch.zeros(size), [1] * size, [2] * size, group=ours),
     }

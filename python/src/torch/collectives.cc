@@ -14,6 +14,10 @@ const at::Tensor& single(const std::vector<at::Tensor>& tensors, const char* wha
   return tensors[0];
 }
 
+void requireRoot(std::int64_t root, int size, const char* what) {
+  TORCH_CHECK(root >= 0 && root < size, "xylem: ", what, ": root is ", root, "; expected 0 to ", size - 1);
+}
+
 void requireList(std::size_t count, int size, const char* what) {
   TORCH_CHECK(count == static_cast<std::size_t>(size), "xylem: ", what, " needs a tensor for each of the ",
               size, " ranks, not ", count);
@@ -125,8 +129,8 @@ ProcessGroupXylem::WorkPtr ProcessGroupXylem::allgather(TensorLists& outputs, Te
 ProcessGroupXylem::WorkPtr ProcessGroupXylem::_allgather_base(at::Tensor& output, at::Tensor& input,
                                                               const c10d::AllgatherOptions& options) {
   TORCH_CHECK(output.numel() == input.numel() * getSize() && output.scalar_type() == input.scalar_type(),
-              "xylem: allgather of ", input.numel(), " elements on ", getSize(), " ranks into ",
-              output.numel());
+              "xylem: allgather of ", input.numel(), " x ", input.scalar_type(), " on ", getSize(),
+              " ranks into ", output.numel(), " x ", output.scalar_type());
   Step step(*member_);
   const at::Tensor from = step.in(input), to = step.out(output);
   member_->call("ncclAllGather", [&](ncclComm_t comm, cudaStream_t stream) {
@@ -182,6 +186,7 @@ void ProcessGroupXylem::exchange(Step& step, const Tensors& outputs, const Tenso
 ProcessGroupXylem::WorkPtr ProcessGroupXylem::gather(TensorLists& outputs, Tensors& inputs,
                                                      const c10d::GatherOptions& options) {
   const at::Tensor& input = single(inputs, "gather");
+  requireRoot(options.rootRank, getSize(), "gather");
   Tensors to(static_cast<std::size_t>(getSize())), from(static_cast<std::size_t>(getSize()));
   from[static_cast<std::size_t>(options.rootRank)] = input;
   if (options.rootRank == getRank()) {
@@ -199,6 +204,7 @@ ProcessGroupXylem::WorkPtr ProcessGroupXylem::gather(TensorLists& outputs, Tenso
 ProcessGroupXylem::WorkPtr ProcessGroupXylem::scatter(Tensors& outputs, TensorLists& inputs,
                                                       const c10d::ScatterOptions& options) {
   const at::Tensor& output = single(outputs, "scatter");
+  requireRoot(options.rootRank, getSize(), "scatter");
   Tensors to(static_cast<std::size_t>(getSize())), from(static_cast<std::size_t>(getSize()));
   to[static_cast<std::size_t>(options.rootRank)] = output;
   if (options.rootRank == getRank()) {
@@ -232,8 +238,8 @@ ProcessGroupXylem::WorkPtr ProcessGroupXylem::reduce_scatter(Tensors& outputs, T
 ProcessGroupXylem::WorkPtr ProcessGroupXylem::_reduce_scatter_base(
     at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& options) {
   TORCH_CHECK(input.numel() == output.numel() * getSize() && output.scalar_type() == input.scalar_type(),
-              "xylem: reduce_scatter of ", input.numel(), " elements on ", getSize(), " ranks into ",
-              output.numel());
+              "xylem: reduce_scatter of ", input.numel(), " x ", input.scalar_type(), " on ", getSize(),
+              " ranks into ", output.numel(), " x ", output.scalar_type());
   const Reduction reduction = reductionOf(input.scalar_type(), options.reduceOp);
   Step step(*member_);
   if (reduction.combine) {

@@ -1,9 +1,16 @@
 #include "torch/membership.h"
 
+#include <chrono>
+#include <cstring>
+#include <regex>
+#include <thread>
+
 #include "runtime/api/time_out.h"
 
 namespace xylem::torch {
 namespace {
+
+constexpr std::chrono::microseconds kPause{200};
 
 void requireCuda(cudaError_t error, const char* what) {
   if (error != cudaSuccess)
@@ -41,6 +48,32 @@ Membership::Membership(const ncclUniqueId& id, int rank, int ranks, int device) 
   requireCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cannot create a stream");
 }
 
+Membership::Membership(const ncclUniqueId& id, int rank, const std::array<int, 2>& names, int device,
+                       const std::function<void()>& throwIfOver)
+    : device_(device), names_(names) {
+  requireCuda(cudaSetDevice(device), "cannot use its host device (XYLEM_HOST_DEVICES)");
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  ncclComm_t comm = nullptr;
+  ncclResult_t state = ncclCommInitRankConfig(&comm, 2, id, rank, &config);
+  try {
+    while (state == ncclInProgress) {
+      throwIfOver();
+      std::this_thread::sleep_for(kPause);
+      ncclCommGetAsyncError(comm, &state);
+    }
+    if (state != ncclSuccess)
+      throw std::runtime_error(
+          "xylem: rank " + std::to_string(names[static_cast<std::size_t>(rank)]) + " could not join rank " +
+          std::to_string(names[static_cast<std::size_t>(1 - rank)]) + ": " + named(ncclGetLastError(comm)));
+  } catch (...) {
+    if (comm != nullptr) ncclCommAbort(comm);
+    throw;
+  }
+  comm_ = comm;
+  requireCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cannot create a stream");
+}
+
 Membership::~Membership() {
   if (ncclComm_t comm = comm_.exchange(nullptr)) {
     if (cudaStreamQuery(stream_) == cudaErrorNotReady)
@@ -62,10 +95,30 @@ ncclComm_t Membership::usable() {
 }
 
 void Membership::require(const char* name, ncclResult_t result) {
-  if (result == ncclSuccess || result == ncclInProgress) return;
+  // A communicator of two ranks connects them in the background.
+  while (result == ncclInProgress) {
+    std::this_thread::sleep_for(kPause);
+    ncclComm_t comm = comm_.load();
+    if (comm == nullptr || ncclCommGetAsyncError(comm, &result) != ncclSuccess) result = ncclRemoteError;
+  }
+  if (result == ncclSuccess) return;
   check();  // the error that broke it says more
   throw std::runtime_error(std::string("xylem: ") + name + ": " + ncclGetErrorString(result) + ": " +
-                           ncclGetLastError(nullptr));
+                           named(ncclGetLastError(nullptr)));
+}
+
+std::string Membership::named(const char* text) const {
+  if (!names_) return text;
+  static const std::regex rank("\\brank ([01])\\b");
+  std::string result;
+  std::cregex_iterator found(text, text + std::strlen(text), rank), none;
+  const char* rest = text;
+  for (; found != none; ++found) {
+    result.append(rest, (*found)[1].first);
+    result += std::to_string((*names_)[*(*found)[1].first == '0' ? 0 : 1]);
+    rest = (*found)[1].second;
+  }
+  return result + rest;
 }
 
 void Membership::wait(const Moment& moment) {
@@ -79,7 +132,7 @@ void Membership::check() {
   ncclResult_t state = ncclSuccess;
   if (!failure_ && comm != nullptr && ncclCommGetAsyncError(comm, &state) == ncclSuccess &&
       state != ncclSuccess && state != ncclInProgress)
-    failure_ = std::string(ncclGetErrorString(state)) + ": " + ncclGetLastError(comm);
+    failure_ = std::string(ncclGetErrorString(state)) + ": " + named(ncclGetLastError(comm));
   if (failure_) throw std::runtime_error("xylem: " + *failure_);
 }
 

@@ -9,7 +9,9 @@
 //
 // Once it has failed, by itself or by fail(), every function throws the first reason.
 
+#include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -42,6 +44,9 @@ class Membership {
  public:
   // Returns when all ranks are connected.
   Membership(const ncclUniqueId& id, int rank, int ranks, int device);
+  // A communicator of two ranks, which errors call by `names`. `throwIfOver` is asked now and then whether to go on with joining.
+  Membership(const ncclUniqueId& id, int rank, const std::array<int, 2>& names, int device,
+             const std::function<void()>& throwIfOver);
   // Leaves the communicator in order, or aborts operations that are under way.
   ~Membership();
   Membership(const Membership&) = delete;
@@ -78,8 +83,11 @@ class Membership {
  private:
   ncclComm_t usable();
   void require(const char* name, ncclResult_t result);
+  // The text of an error, with the names of the two ranks.
+  std::string named(const char* text) const;
 
   const int device_;
+  const std::optional<std::array<int, 2>> names_;
   cudaStream_t stream_ = nullptr;
   std::atomic<ncclComm_t> comm_{nullptr};
   std::mutex issuing_;

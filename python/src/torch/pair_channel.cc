@@ -54,8 +54,11 @@ std::optional<std::chrono::steady_clock::time_point> PairChannel::expire() {
   std::optional<std::chrono::steady_clock::time_point> next;
   {
     const std::lock_guard lock(mutex_);
-    if (current_) next = current_->deadline;
-    for (const Message& message : posted_) next = next ? std::min(*next, message.deadline) : message.deadline;
+    if (current_) next = current_->deadline->load();
+    for (const Message& message : posted_) {
+      const auto deadline = message.deadline->load();
+      next = next ? std::min(*next, deadline) : deadline;
+    }
   }
   if (!next || *next > std::chrono::steady_clock::now()) return next;
   const std::string peer = "rank " + std::to_string(peer_);
@@ -100,11 +103,19 @@ void PairChannel::run() try {
   }
   serve(*member);
 } catch (const std::exception& error) {
+  const std::string text = error.what();
+  constexpr std::string_view kOurs = "xylem: ";
+  std::string reason;
   {
     const std::lock_guard lock(mutex_);
-    if (!broken_) broken_ = std::string(error.what()).substr(std::string("xylem: ").size());
+    // Others are the store's, in which the two ranks meet.
+    if (!broken_)
+      broken_ = text.starts_with(kOurs)
+                    ? text.substr(kOurs.size())
+                    : "rank " + std::to_string(peer_) + " cannot be met: the store failed: " + text;
+    reason = *broken_;
   }
-  failAll(std::current_exception());
+  failAll(errorOf(reason));
 }
 
 void PairChannel::serve(Membership& member) {

@@ -9,6 +9,7 @@
 // waiting, and keeps those that no receive waits for yet, so that messages of different tags never block each
 // other.
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -31,7 +32,8 @@ struct Message {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
   std::int64_t tag = 0;
-  std::chrono::steady_clock::time_point deadline;
+  // A program that waits for it with a time-out makes it earlier.
+  std::shared_ptr<const std::atomic<std::chrono::steady_clock::time_point>> deadline;
   std::function<void(std::exception_ptr)> done;
 };
 

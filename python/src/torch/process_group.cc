@@ -1,5 +1,6 @@
 #include "torch/process_group.h"
 
+#include <c10/core/InferenceMode.h>
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
@@ -69,13 +70,15 @@ ProcessGroupXylem::WorkPtr ProcessGroupXylem::post(c10d::OpType type, const at::
               getSize(), sends ? " cannot send to rank " : " cannot receive from rank ", peer);
   Step step(*member_);
   const at::Tensor buffer = sends ? step.in(tensor) : step.out(tensor);
-  auto work = c10::make_intrusive<MessageWork>(getRank(), type, tensor, sends ? -1 : peer);
   const Clock::time_point deadline = Clock::now() + timeout_;
+  auto work = c10::make_intrusive<MessageWork>(getRank(), type, tensor, sends ? -1 : peer, deadline, watch_);
   const bool copies = !sends && !buffer.is_same(tensor);
   channelTo(peer, sends ? PairChannel::Direction::kSend : PairChannel::Direction::kReceive)
-      .post({static_cast<std::byte*>(buffer.data_ptr()), buffer.nbytes(), tag, deadline,
-             [work, tensor, buffer, copies](std::exception_ptr failure) {
+      .post({static_cast<std::byte*>(buffer.data_ptr()), buffer.nbytes(), tag, work->deadline(),
+             [work, tensor, buffer, copies,
+              inference = c10::InferenceMode::is_enabled()](std::exception_ptr failure) {
                const c10::NoGradGuard noGrad;
+               const c10::InferenceMode mode(inference);
                if (copies && !failure) tensor.copy_(buffer.view(tensor.sizes()));
                work->complete(failure);
              }});

@@ -1,6 +1,10 @@
 #include "torch/rendezvous.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -9,6 +13,7 @@
 #include <vector>
 
 #include "core/number_ranges.h"
+#include "core/process_state.h"
 #include "planner/topology/detect_files.h"
 
 namespace xylem::torch {
@@ -31,6 +36,14 @@ void allowDevices(int devices) {
 int device() {
   const std::lock_guard lock(deviceMutex);
   return processDevice.value_or(0);
+}
+
+// Names the processes that this one sees by their numbers.
+std::string processes() {
+  struct stat status {};
+  const std::uint64_t number = stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+  const char* hostId = std::getenv("NCCL_HOSTID");
+  return xylem::topology::hostHash("/", hostId == nullptr ? "" : hostId) + ' ' + std::to_string(number);
 }
 
 template <typename Done, typename Look>
@@ -76,6 +89,8 @@ void Rendezvous::chooseDevice() {
   unsetenv("NCCL_COMM_ID");
   const char* hostId = std::getenv("NCCL_HOSTID");
   const std::string host = xylem::topology::hostHash("/", hostId == nullptr ? "" : hostId);
+  const std::string process = processes() + ' ' + std::to_string(getpid());
+  set("process/" + std::to_string(rank_), process.data(), process.size());
   set("host/" + std::to_string(rank_), host.data(), host.size());
   awaitAll();
   const std::lock_guard lock(deviceMutex);
@@ -123,19 +138,39 @@ std::shared_ptr<Membership> Rendezvous::joinAll() {
   return std::make_shared<Membership>(idAt("id"), rank_, ranks_, device());
 }
 
+void Rendezvous::requireAlive(int rank) {
+  const std::vector<std::uint8_t> bytes = store_->get("process/" + std::to_string(rank));
+  const std::string text(bytes.begin(), bytes.end());
+  const std::size_t blank = text.rfind(' ');
+  if (blank == std::string::npos || text.substr(0, blank) != processes()) return;
+  const int pid = std::atoi(text.c_str() + blank);
+  if (xylem::processIsGone(pid))
+    throw std::runtime_error("xylem: rank " + std::to_string(rank) + " is gone (process " +
+                             std::to_string(pid) + " has ended) while rank " + std::to_string(rank_) +
+                             " waits to reach it");
+}
+
 // The root of an id waits only for a limited time, so it starts when both ends are known to want it.
 std::unique_ptr<Membership> Rendezvous::joinPair(int from, int to, const std::function<void()>& throwIfOver) {
   const std::string key = "pair/" + std::to_string(from) + "/" + std::to_string(to);
   const bool sends = rank_ == from;
+  auto looked = std::chrono::steady_clock::now();
+  const auto look = [&] {
+    throwIfOver();
+    if (const auto now = std::chrono::steady_clock::now(); now - looked > kMaxPause) {
+      looked = now;
+      requireAlive(sends ? to : from);
+    }
+  };
   if (!sends) set(key + "/ready", "1", 1);
   const std::string awaited = key + (sends ? "/ready" : "/id");
-  poll([&] { return store_->check({awaited}); }, throwIfOver);
+  poll([&] { return store_->check({awaited}); }, look);
   if (sends) {
     const ncclUniqueId id = newId();
     set(key + "/id", &id, sizeof id);
-    return std::make_unique<Membership>(id, 0, 2, device());
+    return std::make_unique<Membership>(id, 0, std::array{from, to}, device(), look);
   }
-  return std::make_unique<Membership>(idAt(key + "/id"), 1, 2, device());
+  return std::make_unique<Membership>(idAt(key + "/id"), 1, std::array{from, to}, device(), look);
 }
 
 }  // namespace xylem::torch

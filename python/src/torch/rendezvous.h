@@ -32,6 +32,8 @@ class Rendezvous {
   std::string missingRanks();
   void set(const std::string& key, const void* data, std::size_t bytes);
   ncclUniqueId idAt(const std::string& key);
+  // Throws if the process of the rank has ended, as far as this host can tell.
+  void requireAlive(int rank);
 
   const c10::intrusive_ptr<c10d::Store> store_;
   const int rank_, ranks_;

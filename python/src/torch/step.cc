@@ -2,6 +2,9 @@
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
+
+#include <iterator>
 
 #include "torch/shared_allocator.h"
 
@@ -16,11 +19,13 @@ bool expose(const at::Tensor& tensor) {
 struct Rest {
   std::vector<std::function<void()>> work;
   std::shared_ptr<std::exception_ptr> outcome;
+  bool inference = c10::InferenceMode::is_enabled();  // on the thread that makes the call
 
   static void run(void* argument) {
     const std::unique_ptr<Rest> rest(static_cast<Rest*>(argument));
     try {
       const c10::NoGradGuard noGrad;
+      const c10::InferenceMode mode(rest->inference);
       for (const auto& piece : rest->work) piece();
     } catch (...) {
       *rest->outcome = std::current_exception();
@@ -64,18 +69,24 @@ at::Tensor Step::out(const at::Tensor& tensor, std::optional<at::ScalarType> typ
   used_.push_back(tensor);
   if (direct(tensor, type)) return tensor;
   at::Tensor buffer = scratch(tensor.numel(), type.value_or(tensor.scalar_type()));
-  then([tensor, buffer] { tensor.copy_(buffer.view(tensor.sizes())); });
+  copyBack(tensor, buffer);
   return buffer;
 }
 
 at::Tensor Step::inOut(const at::Tensor& tensor, std::optional<at::ScalarType> type) {
   used_.push_back(tensor);
   at::Tensor buffer = in(tensor, type);
-  if (!buffer.is_same(tensor)) then([tensor, buffer] { tensor.copy_(buffer.view(tensor.sizes())); });
+  if (!buffer.is_same(tensor)) copyBack(tensor, buffer);
   return buffer;
 }
 
+void Step::copyBack(const at::Tensor& tensor, const at::Tensor& buffer) {
+  copiesBack_.push_back([tensor, buffer] { tensor.copy_(buffer.view(tensor.sizes())); });
+}
+
 std::shared_ptr<std::exception_ptr> Step::enqueueRest() {
+  std::move(copiesBack_.begin(), copiesBack_.end(), std::back_inserter(after_));
+  copiesBack_.clear();
   if (after_.empty()) return nullptr;
   auto outcome = std::make_shared<std::exception_ptr>();
   auto rest = std::make_unique<Rest>(Rest{std::move(after_), outcome});

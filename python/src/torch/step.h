@@ -32,7 +32,7 @@ class Step {
   at::Tensor inOut(const at::Tensor& tensor, std::optional<at::ScalarType> type = std::nullopt);
   // A new buffer for `count` elements.
   at::Tensor scratch(std::int64_t count, at::ScalarType type);
-  // Adds something to do when the operation is done.
+  // Adds something to do when the operation is done, before buffers are copied to the tensors that they stand for.
   void then(std::function<void()> work) { after_.push_back(std::move(work)); }
 
   // Puts the final actions behind the operation. The result holds their exception, if any, once they are
@@ -43,11 +43,12 @@ class Step {
 
  private:
   bool direct(const at::Tensor& tensor, std::optional<at::ScalarType> type);
+  void copyBack(const at::Tensor& tensor, const at::Tensor& buffer);
 
   Membership& member_;
   const std::lock_guard<std::mutex> lock_;
   std::vector<at::Tensor> used_;
-  std::vector<std::function<void()>> after_;
+  std::vector<std::function<void()>> after_, copiesBack_;
 };
 
 // Throws unless it is a dense CPU tensor.

@@ -107,6 +107,15 @@ void CollectiveWork::markFuture() noexcept {
     future_->markCompleted(c10::IValue(outputs_));
 }
 
+bool MessageWork::wait(std::chrono::milliseconds timeout) {
+  if (timeout != kNoTimeout) {
+    const Clock::time_point deadline = std::min(deadline_->load(), Clock::now() + timeout);
+    deadline_->store(deadline);
+    if (const auto watch = watch_.lock()) watch->note(deadline);
+  }
+  return Work::wait();
+}
+
 c10::intrusive_ptr<c10::ivalue::Future> MessageWork::getFuture() {
   const std::lock_guard lock(mutex_);
   if (future_) return future_;

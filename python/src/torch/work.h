@@ -66,8 +66,19 @@ class CollectiveWork final : public c10d::Work {
 // A send or receive, which a thread of its own completes.
 class MessageWork final : public c10d::Work {
  public:
-  MessageWork(int rank, c10d::OpType type, at::Tensor tensor, int source)
-      : Work(rank, type), tensor_(std::move(tensor)), source_(source) {}
+  using Deadline = std::atomic<Clock::time_point>;
+
+  MessageWork(int rank, c10d::OpType type, at::Tensor tensor, int source, Clock::time_point deadline,
+              const std::shared_ptr<Watch>& watch)
+      : Work(rank, type),
+        tensor_(std::move(tensor)),
+        source_(source),
+        deadline_(std::make_shared<Deadline>(deadline)),
+        watch_(watch) {}
+
+  std::shared_ptr<const Deadline> deadline() const { return deadline_; }
+  // Past `timeout` the messages between the two ranks in this direction are aborted: none behind this one could go on.
+  bool wait(std::chrono::milliseconds timeout = kNoTimeout) override;
 
   std::vector<at::Tensor> result() override { return {tensor_}; }
   int sourceRank() const override { return source_; }
@@ -78,6 +89,8 @@ class MessageWork final : public c10d::Work {
  private:
   const at::Tensor tensor_;
   const int source_;
+  const std::shared_ptr<Deadline> deadline_;
+  const std::weak_ptr<Watch> watch_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 

@@ -4,7 +4,7 @@
     import xylem.torch
     dist.init_process_group("xylem")
 
-Everything that gloo can do goes the same way: DistributedDataParallel, sub-groups, torchrun. Importing it also makes
+It takes gloo's place, but for what docs/pytorch.md lists: in DistributedDataParallel, sub-groups, torchrun. Importing it also makes
 torch take tensors from 1 MiB on from memory that ranks of one host can share, so that gradients are reduced in place,
 without copies; `share_memory` turns that off.
 """

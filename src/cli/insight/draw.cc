@@ -13,6 +13,7 @@
 
 #include "cli/bound_view.h"
 #include "cli/commands.h"
+#include "cli/host_view.h"
 #include "cli/job_input.h"
 #include "cli/machine_input.h"
 #include "cli/machine_text.h"
@@ -73,11 +74,12 @@ Form formOf(const DrawArguments& options) {
 
 std::vector<report::Optimality> optimalityOf(const plan::Plan& plan) {
   std::vector<report::Optimality> all;
+  const std::vector<HostKind> kinds = hostKinds(plan);
   for (std::size_t view = 0; view < plan.hostPlans.size(); ++view) {
     const plan::HostPlan& host = *plan.hostPlans[view];
     for (const optimum::PlanBound& bound : optimum::boundsOf(plan, host, optimum::Effort::kQuick)) {
       std::string what = plural(bound.kind);
-      if (plan.hostPlans.size() > 1) what += fmt::format(", view {}", view);
+      if (plan.hostPlans.size() > 1) what += " of " + kinds[view].name;
       all.push_back({std::move(what), static_cast<float>(bound.achieved),
                      static_cast<float>(bound.bound.bandwidth), limitText(bound.bound, host.system())});
     }
@@ -202,6 +204,10 @@ int runDraw(const DrawArguments& options) {
     report::Origin origin = originOf(options, settings);
     origin.assumptions = request.assumptions;
     origin.warnings = warningsSoFar();
+    if (const std::size_t kinds = inquiry.plan().hostPlans.size();
+        kinds > 1 && (form == Form::kSvg || form == Form::kDot))
+      warn(fmt::format("{} shows the first of {} kinds of hosts; a page (.html) shows all", options.output,
+                       kinds));
     progress.say(fmt::format("drawing {}", jobName(options.job)));
     const report::Picture picture = report::drawPicture(
         inquiry,

@@ -223,10 +223,13 @@ plan::Json partJson(const plan::HostPlan& host, const optimum::ChosenChannels::P
 plan::Json toJson(const Optimization& result) {
   const plan::Plan& plan = *result.plan;
   const optimum::ChosenChannels& chosen = result.chosen;
-  plan::Json json = {{"format", "xylem-optimum-1"},   {"topology", result.subject},
-                     {"hosts", plan.job().hosts()},   {"ranks", plan.job().ranks()},
+  plan::Json json = {{"format", "xylem-optimum-1"},
+                     {"topology", result.subject},
+                     {"hosts", plan.job().hosts()},
+                     {"ranks", plan.job().ranks()},
                      {"nccl", rules::versionText(plan.nccl->version)},
-                     {"assumed", result.assumptions}, {"seconds", result.seconds}};
+                     {"assumed", result.assumptions},
+                     {"seconds", result.seconds}};
   json.update(partJson(*plan.hostPlans.front(), chosen.parts.front()));
   // Several kinds of hosts, or parts of a host: those after the first.
   for (std::size_t i = 1; i < chosen.parts.size(); ++i)

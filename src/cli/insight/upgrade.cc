@@ -174,9 +174,8 @@ std::string text(const std::vector<MachineUpgrade>& machines, const rules::Versi
     for (const rules::Change* change : u.causes)
       if (std::find(causes.begin(), causes.end(), change) == causes.end()) causes.push_back(change);
   }
-  std::string text =
-      fmt::format("NCCL {} -> {}\n", rules::versionText(from), rules::versionText(to)) +
-      assumedText(assumptions, screen);
+  std::string text = fmt::format("NCCL {} -> {}\n", rules::versionText(from), rules::versionText(to)) +
+                     assumedText(assumptions, screen);
   if (same < machines.size()) text += table.text(screen);
   if (same > 0)
     text += fmt::format("{}{} planned as before\n", same < machines.size() ? "\n" : "",

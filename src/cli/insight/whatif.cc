@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -16,6 +17,7 @@
 #include "insight/diff/diff.h"
 #include "insight/whatif/edit.h"
 #include "insight/whatif/score.h"
+#include "planner/plan/assumptions.h"
 #include "planner/search/graph_file.h"
 #include "planner/topology/complete.h"
 #include "planner/topology/select_nets.h"
@@ -93,7 +95,11 @@ int runWhatif(const WhatifArguments& options) {
   plan::PlanRequest& before = job.plan;
   before.hosts.front().topology = std::make_shared<const topology::Document>(
       topology::completeForJob(*before.hosts.front().topology, *plan::rulesFor(before, settings)));
+  const rules::Version version = plan::rulesFor(before, settings)->version;
   whatif::Edited edited = whatif::applyEdits({*before.hosts.front().topology, settings}, edits);
+  const std::vector<std::string> known = plan::versionWarnings(version, settings);
+  for (const std::string& line : plan::versionWarnings(version, edited.settings))
+    if (std::ranges::find(known, line) == known.end()) warn(line);
   const std::string changed = topology::writeTopology(edited.document);
   plan::PlanRequest after = before;
   // The variables that select NICs, before and after the edits.

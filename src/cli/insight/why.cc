@@ -167,13 +167,12 @@ int runWhy(WhyArguments options) {
   const why::Answer answer = inquiry.ask(options.question);
   warnOfHostsApart(inquiry.plan());
   warnOfHang(inquiry.plan());
-  const connect::Job& job = inquiry.plan().job();
   if (options.json) {
     nlohmann::ordered_json json = why::toJson(answer);
     nlohmann::ordered_json set = nlohmann::ordered_json::object();
     for (const auto& [name, value] : inquiry.plan().settings) set[name] = value;
-    json["job"] = {{"hosts", job.hosts()},
-                   {"ranks", job.ranks()},
+    json["job"] = {{"hosts", answer.hosts},
+                   {"ranks", answer.ranks},
                    {"nccl", rules::versionText(inquiry.plan().nccl->version)},
                    {"settings", std::move(set)},
                    {"assumed", request.assumptions}};
@@ -182,8 +181,8 @@ int runWhy(WhyArguments options) {
     const Terminal screen = terminalOf(stdout);
     writeOut(answerText(answer, screen) +
              screen.paint(Style::kDim,
-                          fmt::format("\nThis holds for {} on {} of {}.\n", counted(job.ranks(), "rank"),
-                                      counted(job.hosts(), "host"), jobName(options.job))) +
+                          fmt::format("\nThis holds for {} on {} of {}.\n", counted(answer.ranks, "rank"),
+                                      counted(answer.hosts, "host"), jobName(options.job))) +
              conditionsText(inquiry.plan(), request.assumptions, screen));
   }
   return kOk;

@@ -28,6 +28,7 @@
 #include "planner/connect/rings.h"
 #include "planner/connect/trees.h"
 #include "planner/plan/graph_dump.h"
+#include "planner/plan/host_parts.h"
 #include "planner/plan/plan_json.h"
 #include "planner/plan/plan_log.h"
 #include "planner/tuning/choice_ranges.h"
@@ -187,6 +188,15 @@ std::string choicesText(const PlanReport& report, const Terminal& screen) {
 constexpr std::size_t kMaxKinds = 8;
 constexpr std::size_t kMaxRanges = 4;
 
+// Whether the nodes that NCCL makes of a host exchange data in its memory.
+bool nodesShareMemory(const plan::Plan& plan) {
+  const connect::NetChoice choice(plan.connections, plan.reach);
+  for (int host = 0; host < plan.job().hosts(); ++host)
+    if (const std::vector<int> parts = plan::ranksOfParts(plan, plan.job().rank(host, 0)); parts.size() > 1)
+      return choice.transport(parts[0], parts[1], paths::Direction::kSend) == connect::TransportKind::kShm;
+  return false;
+}
+
 std::string jobSizeText(const plan::Plan& plan, const std::string& machine, const Terminal& screen) {
   const connect::Job& job = plan.job();
   std::string text =
@@ -196,9 +206,10 @@ std::string jobSizeText(const plan::Plan& plan, const std::string& machine, cons
   if (plan.hostPlans.size() == 1) text += ": " + inventory(plan.hostOf(0).system());
   text += '\n';
   if (plan.connections.nodes.count() != job.hosts())
-    text +=
-        fmt::format("NCCL counts {}: some GPUs of a host have no better way to each other than the network\n",
-                    counted(plan.connections.nodes.count(), "node"));
+    text += fmt::format(
+        "NCCL counts {}: some GPUs of a host have no better path to each other than the network{}\n",
+        counted(plan.connections.nodes.count(), "node"),
+        nodesShareMemory(plan) ? "; they meet in the host's memory all the same" : "");
   return text;
 }
 
@@ -213,6 +224,14 @@ std::string gpusOfJob(const plan::Plan& plan) {
   return text + '\n';
 }
 
+// A kind of hosts without channels for NVLS if others have some; else the job.
+std::string withoutNvls(const plan::Plan& plan) {
+  const std::vector<HostKind> kinds = hostKinds(plan);
+  for (std::size_t view = 0; kinds.size() > 1 && view < kinds.size(); ++view)
+    if (plan.hostPlans[view]->graphs[search::GraphKind::kNvls].nChannels == 0) return kinds[view].name;
+  return "this job";
+}
+
 // The numbers of channels, of rank 0 if ranks differ.
 std::string channelsText(const plan::Plan& plan) {
   const connect::Connections& c = plan.connections;
@@ -224,7 +243,8 @@ std::string channelsText(const plan::Plan& plan) {
   text += fmt::format(", send/receive {}, {} per peer\n", mine.p2pChannels, mine.p2pChannelsPerPeer);
   if (c.collnet)
     text += fmt::format("CollNet: the network reduces, {}\n", counted(mine.collnetHeads, "head"));
-  if (plan.offered.nvls && c.nvlsHeads == 0) text += "NVLS: offered, but this job has no channels for it\n";
+  if (plan.offered.nvls && c.nvlsHeads == 0)
+    text += fmt::format("NVLS: offered, but {} has no channels for it\n", withoutNvls(plan));
   return text;
 }
 
@@ -375,8 +395,7 @@ void print(const PlanArguments& options, const PlannedJob& planned, int rank) {
   const plan::Plan& plan = planned.plan;
   if (options.log) return writeOut(plan::logText(plan::planLog(plan, rank)));
   const Terminal screen = terminalOf(stdout);
-  if (options.rank >= 0 && !options.json)
-    return writeOut(rankText(planned, rank, screen));
+  if (options.rank >= 0 && !options.json) return writeOut(rankText(planned, rank, screen));
   const PlanReport report = reportOf(plan, jobName(options.job), planned.assumptions,
                                      options.bounds ? optimum::Effort::kFull : optimum::Effort::kQuick);
   if (options.json)

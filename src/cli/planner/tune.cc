@@ -69,9 +69,9 @@ Cell runnerUpCell(const tuning::Choice& choice) {
 
 std::string jobText(const TuneReport& report, const Terminal& screen) {
   const tuning::TuningInput& input = report.model.input;
-  const std::string text =
-      fmt::format("{} on {} of {}: {}\n", screen.paint(Style::kBold, counted(input.ranks, "rank")),
-                  counted(report.plan.job().hosts(), "host"), report.machine, counted(input.nChannels, "channel"));
+  const std::string text = fmt::format(
+      "{} on {} of {}: {}\n", screen.paint(Style::kBold, counted(input.ranks, "rank")),
+      counted(report.plan.job().hosts(), "host"), report.machine, counted(input.nChannels, "channel"));
   return text + conditionsText(report.plan, report.assumptions, screen);
 }
 

@@ -4,7 +4,9 @@ function stepElement(step) {
   const rows = Object.entries(step.inputs);
   if (step.threshold) rows.push(['limit', step.threshold]);
   if (step.variable) rows.push(['variable', step.variable]);
-  return html('div', { class: 'step' }, html('p', {}, html('code', {}, step.rule), ' ', step.text),
+  const mark = typeof step.yes !== 'boolean' ? '' : step.yes ? '+ ' : '× ';
+  const meaning = typeof step.yes !== 'boolean' ? null : step.yes ? 'the rule applies' : 'the rule does not apply';
+  return html('div', { class: 'step' }, html('p', {}, html('span', { title: meaning }, mark), html('code', {}, step.rule), ' ', step.text),
     rows.length > 0 ? html('dl', {}, rows.map(([name, value]) => html('div', {}, html('dt', {}, name), html('dd', {}, value)))) : null,
     step.sources.filter((one) => one.element).map((one) =>
       html('p', { class: 'source' }, (one.line > 0 ? one.file + ':' + one.line + '  ' : '') + one.element)));
@@ -14,6 +16,10 @@ function answerElement(answer) {
   return html('details', {}, html('summary', {}, html('code', {}, answer.question), answer.headline),
     answer.steps.map(stepElement),
     answer.tables.flatMap((one) => [html('h4', {}, one.title), html('div', { class: 'scroll' }, html('table', {}, table(one.columns, one.rows)))]),
+    answer.versionRules.length > 0 ? [html('h4', {}, 'Rules that have not always been NCCL’s'),
+      html('ul', {}, answer.versionRules.map((one) => html('li', {}, 'since ' + one.since + ' ', html('code', {}, one.name), ' ' + one.summary,
+        one.back ? [', back with ', html('code', {}, one.back)] : null))),
+      html('p', { class: 'note' }, 'Before: ' + answer.before)] : null,
     answer.whatIf.length > 0 ? [html('h4', {}, 'What other settings would do'),
       html('ul', {}, answer.whatIf.map((one) => html('li', {}, html('code', {}, one.setting), ' ', one.outcome)))] : null,
     answer.notes.map((note) => html('p', { class: 'note' }, note)));

@@ -8,6 +8,7 @@
 #include "insight/why/bandwidth_left.h"
 #include "insight/why/names.h"
 #include "insight/why/rules.h"
+#include "planner/plan/host_parts.h"
 #include "planner/search/channel_segments.h"
 #include "planner/topology/system_builder.h"
 
@@ -172,6 +173,15 @@ class HostDrawer {
       const bool idle = node.type == topology::NodeType::kNet && !host_.system().usesNets();
       if (toWhole_.back() != topology::kNoNode && !idle)
         picture_.nodes[static_cast<std::size_t>(toWhole_.back())].used = true;
+    }
+    for (const int one : plan::ranksOfParts(plan_, rank_)) {
+      const topology::System& part = plan_.hostOf(one).system();
+      for (topology::NodeId id = 0; id < part.nodeCount(); ++id) {
+        const auto same = known.find({part[id].type, part[id].key.value, part[id].element});
+        if (same == known.end() || part[id].type == topology::NodeType::kNet) continue;
+        PictureNode& drawn = picture_.nodes[static_cast<std::size_t>(same->second)];
+        if (!drawn.used) drawn.used = drawn.elsewhere = true;
+      }
     }
     // A NIC counts as used only if a NET of it is: the plan drops unused NETs, but keeps their NIC.
     for (topology::NodeId nic : whole().nodes(topology::NodeType::kNic)) {

@@ -89,7 +89,8 @@ function tellNode(number) {
   const node = hostFacts().nodes[number];
   byId('machine-detail').replaceChildren(
     html('p', {}, html('strong', {}, node.label), node.detail ? ': ' + node.detail : ''),
-    node.used ? html('p', {}, 'The job uses it, or passes through it.') : html('p', {}, 'This job does not use it.'),
+    html('p', {}, node.elsewhere ? 'Another of the nodes that NCCL makes of this host uses it: draw that one.' :
+      node.used ? 'The job uses it, or passes through it.' : 'This job does not use it.'),
     html('p', { class: 'source' }, node.source));
 }
 

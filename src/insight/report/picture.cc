@@ -150,10 +150,12 @@ class CurvesOf {
   void addRange(const tuning::ChoiceRange& range) {
     const tuning::Pick& pick = range.pick;
     const int curve = pick.runs ? curveOf(nameOf(pick.algorithm, pick.protocol)) : -1;
+    // The model has no time for a rank alone, which only copies.
+    const bool hasTime = pick.runs && model_.input.ranks > 1;
     const auto at = [&](std::uint64_t bytes) {
-      return pick.runs ? tuning::predictedTime(model_, {.collective = made_.collective, .bytes = bytes},
-                                               pick.algorithm, pick.protocol)
-                       : 0.0f;
+      return hasTime ? tuning::predictedTime(model_, {.collective = made_.collective, .bytes = bytes},
+                                             pick.algorithm, pick.protocol)
+                     : 0.0f;
     };
     if (made_.stretches.empty() || made_.stretches.back().curve != curve)
       made_.stretches.push_back(
@@ -215,8 +217,10 @@ std::string counted(int count, const char* what) {
 
 std::string summaryOf(const plan::Plan& plan) {
   const connect::Connections& c = plan.connections;
-  return fmt::format("{} on {}, {}", counted(c.job.ranks(), "rank"), counted(c.job.hosts(), "host"),
-                     counted(c.nChannels(), "channel"));
+  std::string text = fmt::format("{} on {}", counted(c.job.ranks(), "rank"), counted(c.job.hosts(), "host"));
+  if (c.nodes.count() != c.job.hosts())
+    text += fmt::format(" ({} for NCCL)", counted(c.nodes.count(), "node"));
+  return text + ", " + counted(c.nChannels(), "channel");
 }
 
 // The questions whose answers the page shows, each leading to the next.

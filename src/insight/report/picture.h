@@ -33,7 +33,8 @@ struct PictureNode {
   std::string label;   // "GPU 3", by its rank in the job
   std::string detail;  // bus id, model and the like
   why::AnswerSource source;
-  bool used = true;  // part of the job's plan
+  bool used = true;        // part of the job's plan
+  bool elsewhere = false;  // used by another of the nodes that NCCL makes of the host
 };
 
 // A link in both directions: lane 0 from `a` to `b`, lane 1 back. Links of the same type between the same two

@@ -31,6 +31,7 @@ plan::Json nodesJson(const HostPicture& host) {
                      {"label", node.label},
                      {"detail", node.detail},
                      {"used", node.used},
+                     {"elsewhere", node.elsewhere},
                      {"source", sourceText(node.source)}});
   }
   return nodes;

@@ -195,11 +195,15 @@ plan::Json toJson(const RepairSearch& search, const std::string& machine) {
                      {"todo", repair.candidate.todo},
                      {"netsUsed", repair.netsUsed},
                      {"scores", toJson(repair.after)}});
-  return {{"format", "xylem-repair-1"},        {"machine", machine},
-          {"ranks", plan.job().ranks()},       {"hosts", plan.job().hosts()},
+  return {{"format", "xylem-repair-1"},
+          {"machine", machine},
+          {"ranks", plan.job().ranks()},
+          {"hosts", plan.job().hosts()},
           {"nccl", rules::versionText(plan.nccl->version)},
-          {"scores", toJson(search.scores())}, {"netsUsed", netsUsed(plan)},
-          {"nets", std::move(nets)},           {"tried", search.tried()},
+          {"scores", toJson(search.scores())},
+          {"netsUsed", netsUsed(plan)},
+          {"nets", std::move(nets)},
+          {"tried", search.tried()},
           {"found", std::move(found)}};
 }
 

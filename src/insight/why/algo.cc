@@ -173,7 +173,8 @@ Answer whyAlgorithm(const QuestionContext& context, const std::string& collectiv
                   busBandwidth(operation, best->time, model.input.ranks), choice.channels, choice.warps);
   answer.steps = {timeStep(model, choice), modelStep(plan, model, choice)};
   answer.tables = {ranking(model, choice)};
-  if (!model.input.hostDevices) answer.tables.push_back(bandwidthTerms(model, choice));
+  if (!model.input.hostDevices && model.input.ranks > 1)
+    answer.tables.push_back(bandwidthTerms(model, choice));
   answer.tables.push_back(excluded(model, choice));
   answer.notes.emplace_back(
       "The model ranks; it does not promise. It counts bandwidth in the steps the search tries (48, 45, 42, "

@@ -78,6 +78,7 @@ struct Answer {
   std::vector<VersionRule> versionRules;
   std::string before;
   std::vector<std::string> notes;
+  int ranks = 0, hosts = 0;  // of the job for which it holds
 
   // The first step of this rule, or null.
   const AnswerStep* step(std::string_view rule) const;

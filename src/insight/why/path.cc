@@ -4,6 +4,7 @@
 #include "insight/why/names.h"
 #include "insight/why/questions.h"
 #include "insight/why/rules.h"
+#include "planner/connect/net_choice.h"
 
 namespace xylem::why {
 namespace {
@@ -28,16 +29,19 @@ void addAdjustments(const HostRules& rules, Answer& answer, topology::NodeId fro
   }
 }
 
-Answer betweenHosts(const plan::Plan& plan, int from, int to) {
+Answer betweenNodes(const plan::Plan& plan, int from, int to) {
+  const connect::NetChoice choice(plan.connections, plan.reach);
+  const bool shares = choice.transport(from, to, paths::Direction::kSend) == connect::TransportKind::kShm;
   Answer answer;
   answer.question = fmt::format("path {} {}", gpuName(from), gpuName(to));
-  answer.headline =
-      fmt::format("{} and {} reach each other over the network only", gpuName(from), gpuName(to));
-  answer.notes.push_back(plan.job().hostOf(from) != plan.job().hostOf(to)
-                             ? fmt::format("They are on hosts {} and {}: ask `nic` for the NICs they use.",
-                                           plan.job().hostOf(from), plan.job().hostOf(to))
-                             : "On the same host nothing joins them but NICs: NCCL counts two nodes. Ask "
-                               "`p2p` for the reasons.");
+  answer.headline = fmt::format("{} and {} reach each other {}", gpuName(from), gpuName(to),
+                                shares ? "through the memory of their host" : "over the network only");
+  answer.notes.push_back(
+      plan.job().hostOf(from) != plan.job().hostOf(to)
+          ? fmt::format("They are on hosts {} and {}: ask `nic` for the NICs they use.",
+                        plan.job().hostOf(from), plan.job().hostOf(to))
+          : "NCCL counts them to two nodes of their host, and knows no path between these. Ask `p2p` for the "
+            "reasons.");
   return answer;
 }
 
@@ -47,7 +51,7 @@ Answer whyPath(const QuestionContext& context, int rank, int peer, topology::Nod
   const plan::Plan& plan = context.plan;
   const topology::NodeId from = plan.job().gpuOf(rank);
   const topology::NodeId to = net != topology::kNoNode ? net : plan.job().gpuSeenBy(rank, peer);
-  if (to == topology::kNoNode) return betweenHosts(plan, rank, peer);
+  if (to == topology::kNoNode) return betweenNodes(plan, rank, peer);
   const HostRules rules(plan, rank);
   const Hops hops(rules, rules.paths(), from, to);
   const paths::Path& path = hops.path();

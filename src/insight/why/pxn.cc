@@ -7,19 +7,36 @@
 #include "insight/why/questions.h"
 #include "insight/why/rules.h"
 #include "planner/paths/find_paths.h"
+#include "planner/plan/host_parts.h"
 
 namespace xylem::why {
 namespace {
 
+// Whether the NIC, by its number, is the own one of a GPU in another part of the host.
+bool isOwnedElsewhere(const plan::Plan& plan, int rank, int dev) {
+  const std::vector<int> parts = plan::ranksOfParts(plan, rank);
+  return std::ranges::any_of(parts, [&](int one) {
+    const HostRules rules(plan, one);
+    const auto& nets = rules.system().nodes(topology::NodeType::kNet);
+    return std::ranges::any_of(nets, [&](topology::NodeId net) {
+      return rules.system().net(net).dev == dev && rules.locality().localGpu(net) != topology::kNoNode;
+    });
+  });
+}
+
 // The GPU that has the NIC among its own: no other one can be the relay.
-AnswerStep ownerStep(const HostRules& rules, topology::NodeId net) {
+AnswerStep ownerStep(const plan::Plan& plan, int rank, const HostRules& rules, topology::NodeId net) {
   const topology::NodeId owner = rules.locality().localGpu(net);
   AnswerStep step;
   step.rule = "nic-owner";
-  step.text = owner == topology::kNoNode
-                  ? fmt::format("no GPU has {} among its nearest NICs", rules.name(net))
-                  : fmt::format("{} is the GPU whose own NIC {} is: the only relay NCCL considers",
-                                rules.name(owner), rules.name(net));
+  const std::string name = rules.name(net);
+  if (owner != topology::kNoNode)
+    step.text = fmt::format("{} is the GPU whose own NIC {} is: the only relay NCCL considers",
+                            rules.name(owner), name);
+  else if (isOwnedElsewhere(plan, rank, rules.system().net(net).dev))
+    step.text = fmt::format("the GPUs whose own NIC {} is are in another node of the host", name);
+  else
+    step.text = fmt::format("no GPU has {} among its nearest NICs", name);
   step.yes = owner != topology::kNoNode;
   std::string near;
   for (topology::NodeId gpu : rules.locality().nearest(net, topology::NodeType::kGpu))
@@ -59,11 +76,12 @@ Answer whyPxn(const QuestionContext& context, int rank, topology::NodeId net) {
   const paths::Decision* made = rules.made(paths::Rule::kPxn, gpu, net);
   const paths::Decision decision = made != nullptr ? *made : rules.reach().pxn(gpu, net);
   const paths::PathTable wires = paths::findPaths(rules.system(), !context.plan.reach.nvbDisable);
-  const paths::Path& own = wires.path(gpu, net);
+  // A relay has replaced the path of the plan.
+  const paths::Path& own = (decision.yes ? wires : rules.paths()).path(gpu, net);
   Answer answer;
   answer.question = fmt::format("pxn {} {}", gpuName(rank), rules.name(net));
   answer.yes = decision.yes;
-  answer.steps.push_back(ownerStep(rules, net));
+  answer.steps.push_back(ownerStep(context.plan, rank, rules, net));
   AnswerStep step = rules.step(decision);
   step.inputs.front() = {"own path", fmt::format("{}, {}", typeText(own.type, rules.system().rules()),
                                                  bandwidthText(own.bandwidth))};

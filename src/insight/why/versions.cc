@@ -1,5 +1,7 @@
 #include "insight/why/versions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -47,6 +49,27 @@ std::vector<std::string> decided(const Answer& answer) {
   return parts;
 }
 
+// The first part of an answer that another one with the same headline does not have.
+std::string differenceOf(const Answer& answer, const Answer& other) {
+  for (std::size_t t = 0; t < answer.tables.size(); ++t) {
+    const AnswerTable& table = answer.tables[t];
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      const bool has = t < other.tables.size() && i < other.tables[t].rows.size();
+      if (has && other.tables[t].rows[i] == table.rows[i]) continue;
+      std::string text;
+      for (std::size_t cell = 0; cell < table.rows[i].size(); ++cell)
+        if (!table.rows[i][cell].empty())
+          text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", table.columns[cell], table.rows[i][cell]);
+      return text;
+    }
+  }
+  for (const AnswerStep& step : answer.steps) {
+    const AnswerStep* const same = other.step(step.rule);
+    if (same == nullptr || same->text != step.text) return step.text;
+  }
+  return answer.headline;
+}
+
 }  // namespace
 
 void addVersionRules(Answer& answer, const plan::PlanRequest& request, const Settings& settings,
@@ -69,7 +92,7 @@ void addVersionRules(Answer& answer, const plan::PlanRequest& request, const Set
   if (decided(before) == now) return;
   const auto causes = rules::fewestOf(rules::changesBetween(oldest, version),
                                       [&](auto changes) { return decided(answerBy(changes)) == now; });
-  answer.before = before.headline;
+  answer.before = before.headline == answer.headline ? differenceOf(before, answer) : before.headline;
   for (const rules::Change* change : causes)
     answer.versionRules.push_back(
         {change->name, rules::versionText(change->since), change->summary, change->back});

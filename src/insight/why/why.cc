@@ -136,9 +136,9 @@ Answer answerTo(const QuestionContext& context, const std::vector<std::string>& 
   return whyRank(context, gpuNamed(context.plan, arguments[0]));
 }
 
-// True if the question is about a NIC, but the plan has none: NCCL drops all NICs of a job on one host.
+// True if the question is about a NIC, but the job uses none: it is on one host.
 bool needsNets(const plan::Plan& plan, const std::vector<std::string>& words) {
-  if (plan.hostOf(0).system().count(topology::NodeType::kNet) > 0) return false;
+  if (plan.hostOf(0).system().usesNets()) return false;
   const std::string& question = words.front();
   if (question == "gdr" || question == "pxn" || question == "nic") return true;
   return question == "path" && words.size() == 3 &&
@@ -190,6 +190,8 @@ Answer Inquiry::ask(const std::vector<std::string>& words) const {
       addVersionRules(answer, request, settings_, [&](const plan::Plan& older) {
         return answerTo({older, request, settings_, false}, joined);
       });
+    answer.ranks = plan.job().ranks();
+    answer.hosts = plan.job().hosts();
     return answer;
   };
   if (!needsNets(*plan_, joined)) return withVersions(*plan_, request_);
@@ -198,6 +200,8 @@ Answer Inquiry::ask(const std::vector<std::string>& words) const {
   twice.hostOfRank.clear();
   for (plan::HostRequest& host : twice.hosts) host.count *= 2;
   const plan::Plan plan = plan::planJob(twice, settings_);
+  if (plan.hostOf(0).system().count(topology::NodeType::kNet) == 0)  // nor has the machine any
+    return withVersions(*plan_, request_);
   Answer answer = withVersions(plan, twice);
   answer.notes.emplace_back(
       "The job fits into one host and uses no NIC; this is the answer for a job of two such hosts.");

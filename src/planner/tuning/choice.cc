@@ -209,7 +209,7 @@ std::string explain(const Candidate& candidate, const Operation& operation, cons
       return fmt::format("{} needs a NIC per GPU for {}: {:.1f} ranks per node share {}", algorithm,
                          name(operation.collective), input.ranksPerNode(), input.collnetHeads);
     case Exclusion::kNoMulticast:
-      return fmt::format("{} needs NVLink multicast", algorithm);
+      return fmt::format("{} needs NVLink multicast on all hosts of the job", algorithm);
     case Exclusion::kNoChannels:
       return fmt::format("no channels with bandwidth were found for {}", algorithm);
     case Exclusion::kAlgorithmList:

@@ -26,15 +26,15 @@ constexpr std::size_t kLooksLittle = 1024;
 
 std::string textOf(const transport::PostedCall& call) {
   if (call.function == kBatchOfCollectives) return fmt::format("a group of {} collectives", call.count);
-  const std::string what =
-      fmt::format("of {} {}", call.count,
-                  call.type < kDataTypes ? name(static_cast<DataType>(call.type)) : "elements of another type");
+  const std::string what = fmt::format(
+      "of {} {}", call.count,
+      call.type < kDataTypes ? name(static_cast<DataType>(call.type)) : "elements of another type");
   if (call.function >= kFunctions) return "another function " + what;
   const auto function = static_cast<Function>(call.function);
   std::string text = fmt::format("{} {}", name(function), what);
   if (reduces(function))
-    text += fmt::format(", {}",
-                        call.op < kReduceOps ? name(static_cast<ReduceOp>(call.op)) : "another operator");
+    text +=
+        fmt::format(", {}", call.op < kReduceOps ? name(static_cast<ReduceOp>(call.op)) : "another operator");
   if (isRooted(function)) text += fmt::format(", root {}", call.root);
   return text;
 }

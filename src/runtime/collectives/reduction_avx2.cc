@@ -52,8 +52,7 @@ using FewHalves = std::uint16_t __attribute__((vector_size(16)));  // as many as
 }
 
 [[gnu::always_inline]] inline Bytes smallerBytes(Bytes a, Bytes b) {
-  return reinterpret_cast<Bytes>(
-      _mm256_min_epu8(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+  return reinterpret_cast<Bytes>(_mm256_min_epu8(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
 }
 // Each element with the lower byte of the first and the upper byte of the second one.
 [[gnu::always_inline]] inline Bytes lowerAndUpperBytes(Halves lower, Halves upper) {

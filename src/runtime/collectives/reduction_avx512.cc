@@ -53,19 +53,17 @@ using FewHalves = std::uint16_t __attribute__((vector_size(32)));  // as many as
   return reinterpret_cast<FewHalves>(_mm512_extracti64x4_epi64(reinterpret_cast<__m512i>(halves), 1));
 }
 [[gnu::always_inline]] inline Halves joined(FewHalves lower, FewHalves upper) {
-  return reinterpret_cast<Halves>(
-      _mm512_inserti64x4(_mm512_castsi256_si512(reinterpret_cast<__m256i>(lower)),
-                         reinterpret_cast<__m256i>(upper), 1));
+  return reinterpret_cast<Halves>(_mm512_inserti64x4(_mm512_castsi256_si512(reinterpret_cast<__m256i>(lower)),
+                                                     reinterpret_cast<__m256i>(upper), 1));
 }
 
 [[gnu::always_inline]] inline Bytes smallerBytes(Bytes a, Bytes b) {
-  return reinterpret_cast<Bytes>(
-      _mm512_min_epu8(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+  return reinterpret_cast<Bytes>(_mm512_min_epu8(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
 }
 // Each element with the lower byte of the first and the upper byte of the second one.
 [[gnu::always_inline]] inline Bytes lowerAndUpperBytes(Halves lower, Halves upper) {
-  return reinterpret_cast<Bytes>(_mm512_mask_blend_epi8(
-      0xaaaaaaaaaaaaaaaa, reinterpret_cast<__m512i>(lower), reinterpret_cast<__m512i>(upper)));
+  return reinterpret_cast<Bytes>(_mm512_mask_blend_epi8(0xaaaaaaaaaaaaaaaa, reinterpret_cast<__m512i>(lower),
+                                                        reinterpret_cast<__m512i>(upper)));
 }
 
 // Rounds to the upper half of each word, ties to even; the lower half is undefined.

@@ -27,13 +27,12 @@ using Bytes = std::uint8_t __attribute__((vector_size(64)));
 constexpr std::size_t kLine = sizeof(Halves);
 
 [[gnu::always_inline]] inline Bytes smallerBytes(Bytes a, Bytes b) {
-  return reinterpret_cast<Bytes>(
-      _mm512_min_epu8(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+  return reinterpret_cast<Bytes>(_mm512_min_epu8(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
 }
 // Each element with the lower byte of the first and the upper byte of the second one.
 [[gnu::always_inline]] inline Bytes lowerAndUpperBytes(Halves lower, Halves upper) {
-  return reinterpret_cast<Bytes>(_mm512_mask_blend_epi8(
-      0xaaaaaaaaaaaaaaaa, reinterpret_cast<__m512i>(lower), reinterpret_cast<__m512i>(upper)));
+  return reinterpret_cast<Bytes>(_mm512_mask_blend_epi8(0xaaaaaaaaaaaaaaaa, reinterpret_cast<__m512i>(lower),
+                                                        reinterpret_cast<__m512i>(upper)));
 }
 
 }  // namespace
