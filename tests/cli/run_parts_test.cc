@@ -166,6 +166,7 @@ TEST(RunRemote, OthersGetWords) {
                           "GREETING=it's me", "echo", "a b"));
   EXPECT_EQ(remoteWords("srun -w", "red", {"true"}, {}, 5)[2], "red") << "last, if it is not named";
   EXPECT_EQ(remoteWords("exec --on={host} now", "red", {"true"}, {}, 5)[1], "--on=red");
+  EXPECT_EQ(remoteWords("mpirun --mca plm_rsh_agent ssh -host", "red", {"true"}, {}, 5)[6], "sh");
   EXPECT_THROW(remoteWords("  ", "red", {"true"}, {}, 5), InputError);
 }
 

@@ -157,6 +157,14 @@ def layouts(rank, size, gloo, ours):
     with torch.no_grad():
         dist.all_reduce(leaf, group=ours)
     same(leaf.detach(), torch.full((3,), float(size)), "a parameter")
+    turned = torch.ones(2, 4).t().detach().requires_grad_()
+    parts = [torch.zeros(3, requires_grad=True) for _ in range(size)]
+    with torch.no_grad():
+        dist.all_reduce(turned, group=ours)
+        dist.all_gather(parts, torch.ones(3), group=ours)
+    same(turned.detach(), torch.full((4, 2), float(size)), "a parameter with strides")
+    same(torch.cat(parts).detach(), torch.ones(3 * size), "parameters")
+    assert turned.grad_fn is None and turned.is_leaf
     bits = torch.full((4, 2), 1 << rank).t()  # reduced bit by bit, which the library does not do itself
     dist.all_reduce(bits, dist.ReduceOp.BOR, group=ours)
     same(bits, torch.full((2, 4), (1 << size) - 1), "bits in a view with strides")

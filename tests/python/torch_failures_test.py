@@ -113,7 +113,7 @@ class FailuresTest(unittest.TestCase):
                 store.get("sent")
             else:
                 store.get("given up")
-                self.assertLess(expect("timed out", lambda: dist.send(torch.ones(1), 1, group=short)), 30)
+                self.assertLess(expect("a send to rank 1 timed out", lambda: dist.send(torch.ones(1), 1, group=short)), 30)
                 work = dist.isend(torch.ones(1), 1)
                 self.assertLess(expect("a send to rank 1 timed out", lambda: work.wait(timedelta(seconds=0.2))), 30)
                 store.set("sent", "1")

@@ -45,7 +45,7 @@ Membership::Membership(const ncclUniqueId& id, int rank, int ranks, int device) 
     throw std::runtime_error("xylem: rank " + std::to_string(rank) + " of " + std::to_string(ranks) +
                              " could not join: " + ncclGetLastError(nullptr));
   comm_ = comm;
-  requireCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cannot create a stream");
+  makeStream();
 }
 
 Membership::Membership(const ncclUniqueId& id, int rank, const std::array<int, 2>& names, int device,
@@ -71,7 +71,13 @@ Membership::Membership(const ncclUniqueId& id, int rank, const std::array<int, 2
     throw;
   }
   comm_ = comm;
-  requireCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cannot create a stream");
+  makeStream();
+}
+
+void Membership::makeStream() {
+  if (cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) == cudaSuccess) return;
+  fail("cannot create a stream");
+  check();
 }
 
 Membership::~Membership() {
@@ -109,7 +115,7 @@ void Membership::require(const char* name, ncclResult_t result) {
 
 std::string Membership::named(const char* text) const {
   if (!names_) return text;
-  static const std::regex rank("\\brank ([01])\\b");
+  static const std::regex rank("\\branks? ([01])\\b");
   std::string result;
   std::cregex_iterator found(text, text + std::strlen(text), rank), none;
   const char* rest = text;

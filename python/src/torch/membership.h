@@ -82,6 +82,7 @@ class Membership {
 
  private:
   ncclComm_t usable();
+  void makeStream();
   void require(const char* name, ncclResult_t result);
   // The text of an error, with the names of the two ranks.
   std::string named(const char* text) const;

@@ -103,16 +103,17 @@ void PairChannel::run() try {
   }
   serve(*member);
 } catch (const std::exception& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
+  text.resize(std::min(text.find('\n'), text.size()));  // torch's have a backtrace
   constexpr std::string_view kOurs = "xylem: ";
   std::string reason;
   {
     const std::lock_guard lock(mutex_);
-    // Others are the store's, in which the two ranks meet.
+    // While the two ranks meet, others are the store's.
     if (!broken_)
-      broken_ = text.starts_with(kOurs)
-                    ? text.substr(kOurs.size())
-                    : "rank " + std::to_string(peer_) + " cannot be met: the store failed: " + text;
+      broken_ = text.starts_with(kOurs) ? text.substr(kOurs.size())
+                : member_               ? text
+                          : "rank " + std::to_string(peer_) + " cannot be met: the store failed: " + text;
     reason = *broken_;
   }
   failAll(errorOf(reason));

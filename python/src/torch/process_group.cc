@@ -77,9 +77,14 @@ ProcessGroupXylem::WorkPtr ProcessGroupXylem::post(c10d::OpType type, const at::
       .post({static_cast<std::byte*>(buffer.data_ptr()), buffer.nbytes(), tag, work->deadline(),
              [work, tensor, buffer, copies,
               inference = c10::InferenceMode::is_enabled()](std::exception_ptr failure) {
-               const c10::NoGradGuard noGrad;
-               const c10::InferenceMode mode(inference);
-               if (copies && !failure) tensor.copy_(buffer.view(tensor.sizes()));
+               try {
+                 const c10::InferenceMode mode(
+                     inference);  // first: without inference mode it turns gradients on
+                 const c10::NoGradGuard noGrad;
+                 if (copies && !failure) tensor.copy_(buffer.view(tensor.sizes()));
+               } catch (...) {
+                 failure = std::current_exception();
+               }
                work->complete(failure);
              }});
   watch_->note(deadline);

@@ -38,12 +38,11 @@ int device() {
   return processDevice.value_or(0);
 }
 
-// Names the processes that this one sees by their numbers.
+// Names the processes that this one sees by their numbers; empty if the kernel does not tell which these are.
 std::string processes() {
   struct stat status {};
-  const std::uint64_t number = stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
-  const char* hostId = std::getenv("NCCL_HOSTID");
-  return xylem::topology::hostHash("/", hostId == nullptr ? "" : hostId) + ' ' + std::to_string(number);
+  if (stat("/proc/self/ns/pid", &status) != 0) return "";
+  return xylem::topology::hostHash("/", "") + ' ' + std::to_string(status.st_ino);
 }
 
 template <typename Done, typename Look>
@@ -138,29 +137,30 @@ std::shared_ptr<Membership> Rendezvous::joinAll() {
   return std::make_shared<Membership>(idAt("id"), rank_, ranks_, device());
 }
 
-void Rendezvous::requireAlive(int rank) {
+pid_t Rendezvous::processOf(int rank) {
   const std::vector<std::uint8_t> bytes = store_->get("process/" + std::to_string(rank));
-  const std::string text(bytes.begin(), bytes.end());
+  const std::string text(bytes.begin(), bytes.end()), mine = processes();
   const std::size_t blank = text.rfind(' ');
-  if (blank == std::string::npos || text.substr(0, blank) != processes()) return;
-  const int pid = std::atoi(text.c_str() + blank);
-  if (xylem::processIsGone(pid))
-    throw std::runtime_error("xylem: rank " + std::to_string(rank) + " is gone (process " +
-                             std::to_string(pid) + " has ended) while rank " + std::to_string(rank_) +
-                             " waits to reach it");
+  if (blank == std::string::npos || mine.empty() || text.substr(0, blank) != mine) return 0;
+  return std::atoi(text.c_str() + blank);
 }
 
 // The root of an id waits only for a limited time, so it starts when both ends are known to want it.
 std::unique_ptr<Membership> Rendezvous::joinPair(int from, int to, const std::function<void()>& throwIfOver) {
   const std::string key = "pair/" + std::to_string(from) + "/" + std::to_string(to);
   const bool sends = rank_ == from;
+  const int peer = sends ? to : from;
+  const pid_t process = processOf(peer);
   auto looked = std::chrono::steady_clock::now();
   const auto look = [&] {
     throwIfOver();
-    if (const auto now = std::chrono::steady_clock::now(); now - looked > kMaxPause) {
-      looked = now;
-      requireAlive(sends ? to : from);
-    }
+    const auto now = std::chrono::steady_clock::now();
+    if (process == 0 || now - looked < kMaxPause) return;
+    looked = now;
+    if (xylem::processIsGone(process))
+      throw std::runtime_error("xylem: rank " + std::to_string(peer) + " is gone (process " +
+                               std::to_string(process) + " has ended) while rank " + std::to_string(rank_) +
+                               " waits to reach it");
   };
   if (!sends) set(key + "/ready", "1", 1);
   const std::string awaited = key + (sends ? "/ready" : "/id");

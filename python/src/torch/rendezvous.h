@@ -1,6 +1,8 @@
 #pragma once
 // Lets the ranks of a process group find each other through torch's store.
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -32,8 +34,8 @@ class Rendezvous {
   std::string missingRanks();
   void set(const std::string& key, const void* data, std::size_t bytes);
   ncclUniqueId idAt(const std::string& key);
-  // Throws if the process of the rank has ended, as far as this host can tell.
-  void requireAlive(int rank);
+  // The process of a rank; 0 if it is one of another host, or cannot be seen from here.
+  pid_t processOf(int rank);
 
   const c10::intrusive_ptr<c10d::Store> store_;
   const int rank_, ranks_;

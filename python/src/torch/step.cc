@@ -24,8 +24,8 @@ struct Rest {
   static void run(void* argument) {
     const std::unique_ptr<Rest> rest(static_cast<Rest*>(argument));
     try {
+      const c10::InferenceMode mode(rest->inference);  // first: without inference mode it turns gradients on
       const c10::NoGradGuard noGrad;
-      const c10::InferenceMode mode(rest->inference);
       for (const auto& piece : rest->work) piece();
     } catch (...) {
       *rest->outcome = std::current_exception();

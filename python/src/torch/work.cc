@@ -14,6 +14,14 @@ c10::intrusive_ptr<c10::ivalue::Future> newFuture() {
   return c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
 }
 
+void makeEarlier(std::atomic<Clock::time_point>& deadline, Clock::time_point to,
+                 const std::weak_ptr<Watch>& watch) {
+  Clock::time_point now = deadline.load();
+  while (to < now && !deadline.compare_exchange_weak(now, to)) {
+  }
+  if (const auto looker = watch.lock()) looker->note(to);
+}
+
 }  // namespace
 
 CollectiveWork::CollectiveWork(int rank, c10d::OpType type, std::shared_ptr<Membership> member, Moment done,
@@ -69,10 +77,7 @@ void CollectiveWork::settle() noexcept {
 }
 
 bool CollectiveWork::wait(std::chrono::milliseconds timeout) {
-  if (timeout != kNoTimeout) {
-    deadline_ = std::min(deadline_.load(), Clock::now() + timeout);
-    if (const auto watch = watch_.lock()) watch->note(deadline_);
-  }
+  if (timeout != kNoTimeout) makeEarlier(deadline_, Clock::now() + timeout, watch_);
   settle();
   if (const std::exception_ptr failure = exception()) std::rethrow_exception(failure);
   return true;
@@ -108,11 +113,7 @@ void CollectiveWork::markFuture() noexcept {
 }
 
 bool MessageWork::wait(std::chrono::milliseconds timeout) {
-  if (timeout != kNoTimeout) {
-    const Clock::time_point deadline = std::min(deadline_->load(), Clock::now() + timeout);
-    deadline_->store(deadline);
-    if (const auto watch = watch_.lock()) watch->note(deadline);
-  }
+  if (timeout != kNoTimeout) makeEarlier(*deadline_, Clock::now() + timeout, watch_);
   return Work::wait();
 }
 

@@ -198,15 +198,16 @@ int runUpgrade(const UpgradeArguments& options) {
     throw InputError({"--to", 0}, rules::versionText(to), "a newer version than " + rules::versionText(from));
   const std::vector<std::string> files = machinesOf(options.files);
   std::vector<MachineUpgrade> machines;
-  std::size_t unusable = 0;
+  std::vector<std::string> leftOut;
   for (const std::string& file : files) {
     try {
       const Progress progress(fmt::format("planning {}", machineName(file)));
       machines.push_back(upgradeOf(file, options, settings, from, to));
     } catch (const InputError& error) {
       // One file of many does not keep the others from an answer.
-      if (++unusable == files.size()) throw;
-      warn(fmt::format("left out: {}", error.what()));
+      leftOut.emplace_back(error.what());
+      if (leftOut.size() == files.size()) throw;
+      warn("left out: " + leftOut.back());
     }
   }
   if (options.json) {
@@ -215,12 +216,13 @@ int runUpgrade(const UpgradeArguments& options) {
     writeJson({{"format", "xylem-upgrade-1"},
                {"from", rules::versionText(from)},
                {"to", rules::versionText(to)},
-               {"machines", list}},
+               {"machines", list},
+               {"leftOut", leftOut}},
               2);
   } else {
     writeOut(text(machines, from, to, terminalOf(stdout)));
   }
-  if (unusable > 0) return kBadInput;
+  if (!leftOut.empty()) return kBadInput;
   const bool differs = std::any_of(machines.begin(), machines.end(),
                                    [](const MachineUpgrade& machine) { return machine.upgrade.differs; });
   return differs ? kFailed : kOk;

@@ -67,10 +67,10 @@ std::vector<std::string> remoteWords(const std::string& launcher, const std::str
   std::vector<std::string> words;
   std::istringstream parts(launcher);
   bool found = false;
-  bool shell = false;  // also behind others, as in `env LANG=C ssh {host}`
+  std::string tool;  // `env LANG=C ssh {host}` is ssh
   for (std::string part; parts >> part;) {
-    const std::string tool = std::filesystem::path(part).filename().string();
-    shell = shell || tool == "ssh" || tool == "rsh";
+    const bool isForEnv = tool == "env" && (part.starts_with('-') || part.find('=') != std::string::npos);
+    if (tool.empty() || (tool == "env" && !isForEnv)) tool = std::filesystem::path(part).filename().string();
     words.push_back(withHost(part, host, found));
   }
   if (words.empty()) throw InputError({"--launcher", 0}, "nothing", "a command such as `ssh {host}`");
@@ -85,7 +85,7 @@ std::vector<std::string> remoteWords(const std::string& launcher, const std::str
   for (const auto& [name, value] : variables) command.push_back(fmt::format("{}={}", name, value));
   command.insert(command.end(), program.begin(), program.end());
 
-  if (!shell) {
+  if (tool != "ssh" && tool != "rsh") {
     words.insert(words.end(), command.begin(), command.end());
     return words;
   }

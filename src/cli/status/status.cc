@@ -32,8 +32,8 @@ constexpr const char* kStatusExamples = R"(Examples:
 It reads the flight recorders of the processes from outside: they need not do anything, and notice nothing. Of a job on
 several hosts it sees this host's ranks. Variables that help to find out more: XYLEM_CHECK=1, XYLEM_OPERATION_TIMEOUT.
 
-Exit status: 0 nothing is stuck, 1 something hangs, differs, failed or is stopped, 2 no process can be looked
-into, of those that are named.)";
+Exit status: 0 nothing is stuck, 1 something hangs, differs, failed or is stopped, 2 a process cannot be looked into,
+or none of those that are named has a communicator.)";
 
 // A communicator, and what is wrong with it.
 struct JobStatus {
@@ -49,10 +49,11 @@ std::string statusText(const std::vector<JobStatus>& all, std::size_t calls, con
   return text;
 }
 
-nlohmann::ordered_json toJson(const std::vector<JobStatus>& all, std::size_t calls) {
+nlohmann::ordered_json toJson(const std::vector<JobStatus>& all, const std::vector<std::string>& leftOut,
+                              std::size_t calls) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const JobStatus& one : all) list.push_back(toJson(one.job, one.findings, calls));
-  return {{"format", "xylem-status-1"}, {"communicators", std::move(list)}};
+  return {{"format", "xylem-status-1"}, {"communicators", std::move(list)}, {"leftOut", leftOut}};
 }
 
 int runStatus(const StatusArguments& options) {
@@ -71,7 +72,7 @@ int runStatus(const StatusArguments& options) {
   // Stuck communicators come first.
   std::stable_partition(all.begin(), all.end(), [](const JobStatus& one) { return !one.findings.empty(); });
   if (options.json)
-    writeJson(toJson(all, options.calls), 2);
+    writeJson(toJson(all, leftOut, options.calls), 2);
   else
     writeOut(statusText(all, options.calls, terminalOf(stdout)));
   return std::all_of(all.begin(), all.end(), [](const JobStatus& one) { return one.findings.empty(); })

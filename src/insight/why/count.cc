@@ -98,7 +98,6 @@ AnswerStep stepOf(const plan::Plan& plan, const connect::CountStep& count) {
       explainLimits(plan, count.rule, step);
       break;
     case connect::CountRule::kNvls:
-      step.variable = Setting::kNvlsNChannels;
       if (!plan.nccl->nvlsAddsChannels) {
         step.text = "a job need not have as many as NVLS uses";
         step.inputs = {{"NVLS channels", number(plan.connections.of(0).nvlsChannels)}};
@@ -107,6 +106,7 @@ AnswerStep stepOf(const plan::Plan& plan, const connect::CountStep& count) {
       step.text = "at least as many as NVLS uses; other collectives do not use the additional ones";
       step.inputs = {{"NVLS channels", number(plan.connections.of(0).nvlsChannels)}};
       step.threshold = number(plan.connections.of(0).nvlsChannels);
+      step.variable = Setting::kNvlsNChannels;
       break;
   }
   step.text += count.before == count.after ? fmt::format(": stays {}", count.after)

@@ -64,8 +64,9 @@ std::string differenceOf(const Answer& answer, const Answer& other) {
     }
   }
   for (const AnswerStep& step : answer.steps) {
-    const AnswerStep* const same = other.step(step.rule);
-    if (same == nullptr || same->text != step.text) return step.text;
+    const bool has = std::ranges::any_of(
+        other.steps, [&](const AnswerStep& one) { return one.rule == step.rule && one.text == step.text; });
+    if (!has) return step.text;
   }
   return answer.headline;
 }

@@ -2,8 +2,8 @@
 // ranks' 16-bit and 8-bit floats.
 //
 // The results are the same. A 32-bit float holds a product of two 16-bit ones exactly; a sum that is rounded to 32 bits and then to 16 is what
-// rounding to 16 gives, as 32-bit floats have 24 bits of mantissa, twice the 11 of 16-bit ones and two more. 8-bit floats are rounded to 16 bits first in
-// all tables. Elements that are scaled on their way in, and sums over more ranks, are made of 32-bit floats.
+// rounding to 16 gives, as 32-bit floats have 24 bits of mantissa, twice the 11 of 16-bit ones and two more. Sums and products of two 8-bit floats are
+// rounded to 16 bits first in all tables. Elements that are scaled on their way in, and sums over more ranks, are made of 32-bit floats.
 
 #include "runtime/collectives/reduction.h"
 

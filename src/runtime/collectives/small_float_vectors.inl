@@ -110,6 +110,8 @@ template <>
 struct Vectors<Float8e5m2> : ByteVectors<HalvesOfE5m2, 2> {
   static constexpr float kProductScale = 1;
 };
+// Nothing becomes as large as a 16-bit float's infinity, which would be NaN here: a scaled element is at most 448 / 2^8 * 448.
+static_assert(1.75 * 448 * Reduction::kMaxSummed < 63488);
 template <>
 struct Vectors<Float8e4m3> : ByteVectors<HalvesOfE4m3, 3> {
   static constexpr float kProductScale = 256;

@@ -87,6 +87,23 @@ void expectSearchAccount(const plan::Plan& plan, const HostPicture& drawn, const
   RC_ASSERT(std::abs(taken - told) < 0.01 * (1 + static_cast<double>(drawn.links.size())));
 }
 
+TEST(Picture, NodesOfOneHostUseItTogether) {
+  const why::Inquiry inquiry = inquiryInto("uplink-x8", 2);
+  const Picture picture = drawPicture(inquiry, {.title = "parts", .answers = false});
+  EXPECT_EQ(picture.summary, "16 ranks on 2 hosts (4 nodes for NCCL), 2 channels");
+  ASSERT_EQ(picture.hosts.size(), 2u);
+  for (const HostPicture& host : picture.hosts) {
+    int here = 0, elsewhere = 0;
+    for (const PictureNode& node : host.nodes) {
+      if (!node.label.starts_with("GPU ")) continue;
+      EXPECT_TRUE(node.used) << node.label;
+      (node.elsewhere ? elsewhere : here) += 1;
+    }
+    EXPECT_EQ(here, 4);
+    EXPECT_EQ(elsewhere, 4);
+  }
+}
+
 TEST(Picture, TakesOfEveryLinkWhatTheSearchTakes) {
   EXPECT_TRUE(rc::check("of any machine", [] {
     const std::string text = anyMachine();
@@ -224,6 +241,15 @@ TEST(JobPicture, LeavesOutJobsTooLargeToDraw) {
   EXPECT_TRUE(job.leftOut);
   EXPECT_EQ(job.ranks, 520);
   EXPECT_TRUE(job.rings.empty());
+}
+
+TEST(Tuning, ARankAloneTakesNoTime) {
+  const why::Inquiry inquiry = inquiryInto("gpu1-nonic", 1);
+  for (const CollectiveCurves& one : drawPicture(inquiry, {.title = "alone", .answers = false}).tuning)
+    for (const CurveStretch& stretch : one.stretches) {
+      EXPECT_EQ(stretch.firstTime, 0.0F);  // a number, which scripts can print
+      EXPECT_EQ(stretch.lastTime, 0.0F);
+    }
 }
 
 TEST(Tuning, CurvesMeetTheChoiceAtEverySize) {

@@ -33,6 +33,12 @@ Answer ask(const std::string& machine, int hosts, const std::vector<std::string>
   return askWith(machine, hosts, words, testing::settings225(settings));
 }
 
+// By the rules of the newest version, or of XYLEM_NCCL.
+Answer askNow(const std::string& machine, int hosts, const std::vector<std::string>& words,
+              const std::map<std::string, std::string>& settings = {}) {
+  return askWith(machine, hosts, words, Settings::fromPairs(settings));
+}
+
 // The line of the step's source number i; 0 if it has fewer sources.
 int lineOf(const AnswerStep& step, std::size_t i = 0) {
   return i < step.sources.size() ? step.sources[i].line : 0;
@@ -188,6 +194,42 @@ TEST(WhyNic, CountsTheNicsOfAHostThatIsSeveralNodesOnce) {
     EXPECT_NE(row[5], "0") << row.front();
     EXPECT_EQ(row.back(), "") << row.front();
   }
+}
+
+TEST(WhyNodesOfOneHost, AnswersAgree) {
+  EXPECT_THAT(askNow("uplink-x8", 2, {"path", "gpu0", "gpu4"}).headline,
+              HasSubstr("through the memory of their host"));
+  EXPECT_THAT(askNow("uplink-x8", 2, {"path", "gpu0", "gpu4"}, {{"NCCL_SHM_DISABLE", "1"}}).headline,
+              HasSubstr("over the network only"));
+  EXPECT_THAT(askNow("uplink-x8", 2, {"pxn", "gpu0", "nic1"}).step("nic-owner")->text,
+              HasSubstr("the GPUs whose own NIC NET 1 is are in another node of the host"));
+  // The headlines are alike, so the difference is a row.
+  const Answer all = askNow("uplink-x8", 2, {"p2p"});
+  EXPECT_NE(all.before, all.headline);
+  EXPECT_THAT(all.before, HasSubstr("the network: GPU 4, GPU 5"));
+}
+
+TEST(WhyPxn, TellsOfTheGpusOwnPath) {
+  EXPECT_THAT(askNow("gb200x4", 2, {"pxn", "gpu0", "nic0"}).step("pxn")->input("own path"), HasSubstr("P2C"));
+}
+
+// NCCL drops the NICs of a job on one host, or keeps them unused.
+TEST(WhyNic, OfAJobOnOneHostIsAnsweredForTwo) {
+  for (const char* version : {"2.27.7", "2.30.7"}) {
+    const Answer answer = askNow("dgxh100", 1, {"nic", "gpu0"}, {{"XYLEM_NCCL", version}});
+    EXPECT_EQ(answer.hosts, 2) << version;
+    EXPECT_EQ(answer.ranks, 16) << version;
+    EXPECT_THAT(answer.notes.back(), HasSubstr("the answer for a job of two such hosts"));
+    EXPECT_EQ(answer.step("nics-in-rings")->yes, true) << version;
+  }
+  const Answer none = askNow("gpu1-nonic", 1, {"nic"});
+  EXPECT_EQ(none.hosts, 1);
+  EXPECT_TRUE(none.versionRules.empty());
+}
+
+TEST(WhyCount, NvlsAddsChannelsInOldVersionsOnly) {
+  EXPECT_EQ(askNow("gb200x4", 2, {"count"}).step("nvls")->threshold, "");
+  EXPECT_NE(askNow("gb200x4", 2, {"count"}, {{"XYLEM_NCCL", "2.27.7"}}).step("nvls")->threshold, "");
 }
 
 TEST(WhyP2p, SaysWhatSwitchedSharedMemoryOff) {

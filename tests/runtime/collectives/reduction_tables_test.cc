@@ -225,6 +225,34 @@ TEST_P(Tables, AgreeOnEveryPatternOfSmallFloats) {
   }
 }
 
+// Sums of many ranks, also of elements scaled by the largest factor: beyond the largest number, and ties that a small element decides.
+TEST_P(Tables, AgreeOnSumsOfAllRanks) {
+  std::mt19937_64 random(31);
+  constexpr std::size_t n = 4099;
+  for (const DataType type :
+       {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat8e4m3, DataType::kFloat8e5m2})
+    for (const int ranks : {2, 3, 7, Reduction::kMaxSummed})
+      for (const int op : {static_cast<int>(ReduceOp::kSum), static_cast<int>(ReduceOp::kAvg), kPreMulSum})
+        for (const bool largest : {false, true}) {
+          const Reduction mine = ours(type, op, ranks), reference = portable(type, op, ranks);
+          ASSERT_EQ(mine.sumAll == nullptr, reference.sumAll == nullptr);
+          if (reference.sumAll == nullptr) continue;
+          Factor factor = mine.factor;
+          const std::uint64_t bits = formatOf(type).largest();
+          if (largest) std::memcpy(factor.element.data(), &bits, elementBytes(type));
+          const std::vector<Factor> factors(static_cast<std::size_t>(ranks), factor);
+          std::vector<Memory> elements;
+          std::vector<const std::byte*> sources;
+          for (int rank = 0; rank < ranks; ++rank) elements.push_back(patterns(type, n, random));
+          for (const Memory& one : elements) sources.push_back(one.data());
+          Memory wanted(n * elementBytes(type)), out(wanted.size());
+          reference.sumAll(wanted.data(), nullptr, sources.data(), factors.data(), ranks, n);
+          mine.sumAll(out.data(), nullptr, sources.data(), factors.data(), ranks, n);
+          expectSame(type, out, 0, wanted.data(), n, nameOf(type, op) + " of " + std::to_string(ranks));
+          if (HasFatalFailure()) return;
+        }
+}
+
 // The divisors of averages of integers: all small numbers of ranks, powers of two and their neighbours.
 TEST_P(Tables, DivideExactlyByAnyNumberOfRanks) {
   std::mt19937_64 random(29);
@@ -266,8 +294,7 @@ TEST_P(Tables, DivideExactlyByAnyNumberOfRanks) {
 
 INSTANTIATE_TEST_SUITE_P(Processors, Tables,
                          ::testing::Values(Table{"portable", [] { return &portableReductions(); }},
-                                           Table{"avx2", &avx2Reductions},
-                                           Table{"avx512", &avx512Reductions},
+                                           Table{"avx2", &avx2Reductions}, Table{"avx512", &avx512Reductions},
                                            Table{"avx512fp16", &avx512Fp16Reductions}),
                          [](const auto& instance) { return instance.param.name; });
 

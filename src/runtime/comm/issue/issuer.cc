@@ -359,7 +359,7 @@ void Issuer::issue(std::span<const CommOperation> operations, const GroupBytes& 
   LaunchTask& launch = launches_.next();
   const std::size_t exchanged = bytes.exchanged;
   launch.setBrief(isBrief(operations, bytes));
-  launch.take(works_.handedOver());
+  launch.take(works_.handedOver(), begun);
   record(operations, launch);
   if (begun || exchanged <= kInstantBytes) launch.recorder().startAtOnce();
   device::Stream* const first = operations.front().stream;

@@ -82,9 +82,10 @@ std::optional<Error> LaunchQueue::failure() const {
   return Error(failure_->code(), "{}", failure_->what());  // a copy whose text no other thread shares
 }
 
-bool LaunchQueue::keepFailure(const Error& error) noexcept {
+bool LaunchQueue::keepFailure(const Error& error, bool cancels) noexcept {
   {
     const std::lock_guard lock(failureMutex_);
+    if (cancels) cancelled_.store(true, std::memory_order_release);
     if (failure_) return false;
     failure_ = Error(error.code(), "{}", error.what());
   }
@@ -110,11 +111,18 @@ void LaunchQueue::fail(const Error& error) noexcept {
 
 void LaunchQueue::cancel(const Error& error) noexcept {
   const std::string text = error.what();
-  cancelled_.store(true, std::memory_order_release);
-  keepFailure(error);
+  keepFailure(error, true);
   // Tell the peers at once, not when launches end: these may stand in streams behind work that waits for
   // peers, which wait for this rank.
   stallPolicy_.watch.abort(stallPolicy_.rank, text);
+}
+
+void LaunchQueue::awaitPeers() noexcept {
+  try {
+    stallPolicy_.watch.abort(stallPolicy_.rank, failure()->what());
+  } catch (const std::bad_alloc&) {
+    stallPolicy_.watch.abort(stallPolicy_.rank, "");
+  }
 }
 
 // A stack without locks: any thread pushes a finished launch, and the issuing thread takes all of them at

@@ -61,6 +61,8 @@ class LaunchQueue {
   void fail(const Error& error) noexcept;
   // The same because the program asks for it: from any thread, and without a warning in the log.
   void cancel(const Error& error) noexcept;
+  // After cancel(): returns when no peer uses this rank's buffers any more.
+  void awaitPeers() noexcept;
 
   // Asks whether the ranks that the blocks of a kernel say they wait for are there, and fails the launches if not. Returns the
   // first of these ranks, which may be Executor::kNobody; nothing if no block waits, as while the kernel stands behind other work of its
@@ -93,7 +95,7 @@ class LaunchQueue {
   static constexpr std::uint32_t kLaunchesPerLook = 32;
   void ask();
   [[noreturn]] void throwFailure() const;
-  bool keepFailure(const Error& error) noexcept;
+  bool keepFailure(const Error& error, bool cancels = false) noexcept;
   void putBack(LaunchTask& launch) noexcept;
 
   const StallPolicy stallPolicy_;

@@ -16,7 +16,7 @@ void LaunchTask::begin(std::uint64_t number) {
   awaitedFences_.store(0, std::memory_order_relaxed);
   over_.store(false, std::memory_order_relaxed);
   users_.store(1, std::memory_order_relaxed);
-  begun_ = brief_ = kernelIsOver_ = false;
+  begun_ = brief_ = moves_ = kernelIsOver_ = false;
   stall_.reset();
   collectives_.clear();
   comparing_ = false;
@@ -53,11 +53,11 @@ Progress LaunchTask::step() {
   if (kernel_) return watchKernel();
   try {
     return stepWork();
-  } catch (const Error& error) {
+  } catch (const Error&) {
     if (!launches_.cancelled()) throw;
     // The program has ended the operation itself: its stream goes on, as behind a kernel that leaves. But not
     // before the peers have left its buffers.
-    launches_.fail(error);
+    if (moves_) launches_.awaitPeers();
     return Progress::kDone;
   }
 }
@@ -65,6 +65,7 @@ Progress LaunchTask::step() {
 Progress LaunchTask::stepWork() {
   launches_.throwIfFailed();
   if (!mayRun()) return Progress::kWouldBlock;
+  moves_ = true;
   recorder_.start();
   const bool compares = !compared_ && compareCalls();
   const Progress progress = work_->step(compared_, launches_.observer());

@@ -28,8 +28,11 @@ class LaunchTask final : public device::Task {
 
   // The thread that issues calls these:
   void begin(std::uint64_t number);
-  // Takes over this work and leaves its own former one, with its memory.
-  void take(std::unique_ptr<LaunchWork>& work) { work_.swap(work); }
+  // Takes over this work, of which the call may have done a part, and leaves its own former one, with its memory.
+  void take(std::unique_ptr<LaunchWork>& work, bool begun = false) {
+    work_.swap(work);
+    moves_ = begun;
+  }
   // On a GPU: watches this kernel, which has been started.
   void take(std::unique_ptr<gpu::KernelLaunch> kernel) { kernel_ = std::move(kernel); }
   // Its former one, which is over, or null.
@@ -90,6 +93,7 @@ class LaunchTask final : public device::Task {
   std::atomic<bool> over_{false};
   std::atomic<int> users_{0};  // the task and its fences
   bool begun_ = false, brief_ = false;
+  bool moves_ = false;  // peers may use the operation's buffers
   Stall stall_;
   LaunchRecorder recorder_;
   // Checked mode:

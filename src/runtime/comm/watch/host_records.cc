@@ -111,7 +111,7 @@ int readRecorders(const fs::path& folder, SeenProcess& process) {
   return 0;
 }
 
-// Throws InputError if the process cannot be read or has no recorder.
+// Throws InputError if there is no such process, or it cannot be read.
 SeenProcess see(pid_t id) {
   const fs::path folder = fmt::format("/proc/{}", id);
   const SourceLocation place{fmt::format("process {}", id), 0};
@@ -120,9 +120,6 @@ SeenProcess see(pid_t id) {
   readStat(folder, process);
   if (const int error = readRecorders(folder, process); error != 0)
     throw InputError(place, errnoText(error), "a process of the same user, or to be root");
-  if (process.recorders.empty())
-    throw InputError(place, fmt::format("`{}`, which has no flight recorder", process.program),
-                     "a process that has made a communicator with Xylem");
   return process;
 }
 
@@ -153,14 +150,21 @@ std::vector<SeenProcess> seeAll() {
 std::vector<SeenProcess> seeProcesses(const std::vector<pid_t>& ids, std::vector<std::string>* leftOut) {
   if (ids.empty()) return seeAll();
   std::vector<SeenProcess> all;
+  std::optional<InputError> first;
   for (const pid_t id : ids) {
-    try {
-      all.push_back(see(id));
-    } catch (const InputError& error) {
-      if (leftOut == nullptr || leftOut->size() + 1 == ids.size()) throw;
-      leftOut->emplace_back(error.what());
+    SeenProcess process = see(id);
+    if (!process.recorders.empty()) {
+      all.push_back(std::move(process));
+      continue;
     }
+    const InputError error({fmt::format("process {}", id), 0},
+                           fmt::format("`{}`, which has no flight recorder", process.program),
+                           "a process that has made a communicator with Xylem");
+    if (leftOut == nullptr) throw InputError(error);
+    leftOut->emplace_back(error.what());
+    if (!first) first.emplace(error);
   }
+  if (all.empty() && first) throw InputError(*first);
   return all;
 }
 

@@ -25,8 +25,8 @@ struct SeenProcess {
 };
 
 // Reads the given processes, or all of this user's that have a communicator if there are no ids. Throws
-// InputError for a given process that does not exist, cannot be read or has no communicator. With `leftOut`, only
-// if that holds for all of them; otherwise their errors go there.
+// InputError for a given process that does not exist, cannot be read or has no communicator. With `leftOut`,
+// those without one are named there, unless none has one.
 std::vector<SeenProcess> seeProcesses(const std::vector<pid_t>& ids,
                                       std::vector<std::string>* leftOut = nullptr);
 
