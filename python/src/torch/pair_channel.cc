@@ -103,17 +103,17 @@ void PairChannel::run() try {
   }
   serve(*member);
 } catch (const std::exception& error) {
-  std::string text = error.what();
-  text.resize(std::min(text.find('\n'), text.size()));  // torch's have a backtrace
+  std::string reason = error.what();
+  reason.resize(std::min(reason.find('\n'), reason.size()));  // torch's have a backtrace
   constexpr std::string_view kOurs = "xylem: ";
-  std::string reason;
+  const bool ours = reason.starts_with(kOurs);
+  if (ours) reason.erase(0, kOurs.size());
   {
     const std::lock_guard lock(mutex_);
     // While the two ranks meet, others are the store's.
-    if (!broken_)
-      broken_ = text.starts_with(kOurs) ? text.substr(kOurs.size())
-                : member_               ? text
-                          : "rank " + std::to_string(peer_) + " cannot be met: the store failed: " + text;
+    if (!ours && !member_)
+      reason = "rank " + std::to_string(peer_) + " cannot be met: the store failed: " + reason;
+    if (!broken_) broken_ = reason;
     reason = *broken_;
   }
   failAll(errorOf(reason));

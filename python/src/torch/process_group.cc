@@ -78,8 +78,8 @@ ProcessGroupXylem::WorkPtr ProcessGroupXylem::post(c10d::OpType type, const at::
              [work, tensor, buffer, copies,
               inference = c10::InferenceMode::is_enabled()](std::exception_ptr failure) {
                try {
-                 const c10::InferenceMode mode(
-                     inference);  // first: without inference mode it turns gradients on
+                 // First: without inference mode it turns gradients on.
+                 const c10::InferenceMode mode(inference);
                  const c10::NoGradGuard noGrad;
                  if (copies && !failure) tensor.copy_(buffer.view(tensor.sizes()));
                } catch (...) {

@@ -5,7 +5,7 @@ function stepElement(step) {
   if (step.threshold) rows.push(['limit', step.threshold]);
   if (step.variable) rows.push(['variable', step.variable]);
   const mark = typeof step.yes !== 'boolean' ? '' : step.yes ? '+ ' : '× ';
-  const meaning = typeof step.yes !== 'boolean' ? null : step.yes ? 'the rule applies' : 'the rule does not apply';
+  const meaning = typeof step.yes !== 'boolean' ? null : step.yes ? 'yes' : 'no';
   return html('div', { class: 'step' }, html('p', {}, html('span', { title: meaning }, mark), html('code', {}, step.rule), ' ', step.text),
     rows.length > 0 ? html('dl', {}, rows.map(([name, value]) => html('div', {}, html('dt', {}, name), html('dd', {}, value)))) : null,
     step.sources.filter((one) => one.element).map((one) =>

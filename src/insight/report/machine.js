@@ -89,7 +89,7 @@ function tellNode(number) {
   const node = hostFacts().nodes[number];
   byId('machine-detail').replaceChildren(
     html('p', {}, html('strong', {}, node.label), node.detail ? ': ' + node.detail : ''),
-    html('p', {}, node.elsewhere ? 'Another of the nodes that NCCL makes of this host uses it: draw that one.' :
+    html('p', {}, node.elsewhere ? 'Another of the nodes that NCCL makes of this host uses it: choose that one above.' :
       node.used ? 'The job uses it, or passes through it.' : 'This job does not use it.'),
     html('p', { class: 'source' }, node.source));
 }

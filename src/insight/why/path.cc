@@ -40,7 +40,7 @@ Answer betweenNodes(const plan::Plan& plan, int from, int to) {
       plan.job().hostOf(from) != plan.job().hostOf(to)
           ? fmt::format("They are on hosts {} and {}: ask `nic` for the NICs they use.",
                         plan.job().hostOf(from), plan.job().hostOf(to))
-          : "NCCL counts them to two nodes of their host, and knows no path between these. Ask `p2p` for the "
+          : "NCCL has them in two nodes of their host, and knows no path between these. Ask `p2p` for the "
             "reasons.");
   return answer;
 }

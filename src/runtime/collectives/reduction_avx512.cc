@@ -19,6 +19,7 @@
 // read memory more slowly with them: a Zen 4 prefetches better if each line is read twice.
 #define XYLEM_VECTORS_MULTIPLY_64_BITS 1
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,f16c,prefer-vector-width=256")
+#include "runtime/collectives/byte_vectors_avx512.inl"
 #include "runtime/collectives/reduction_elements.inl"
 
 // Vectors of 64 bytes, for small_float_vectors.inl.
@@ -27,9 +28,6 @@ namespace {
 
 using Floats = float __attribute__((vector_size(64)));
 using Words = std::uint32_t __attribute__((vector_size(64)));
-using Halves = std::uint16_t __attribute__((vector_size(64)));  // 16-bit floats, or integers
-using SignedHalves = std::int16_t __attribute__((vector_size(64)));
-using Bytes = std::uint8_t __attribute__((vector_size(64)));
 using FewHalves = std::uint16_t __attribute__((vector_size(32)));  // as many as Floats
 
 [[gnu::always_inline]] inline Floats floatsOf(FewHalves halves) {
@@ -55,15 +53,6 @@ using FewHalves = std::uint16_t __attribute__((vector_size(32)));  // as many as
 [[gnu::always_inline]] inline Halves joined(FewHalves lower, FewHalves upper) {
   return reinterpret_cast<Halves>(_mm512_inserti64x4(_mm512_castsi256_si512(reinterpret_cast<__m256i>(lower)),
                                                      reinterpret_cast<__m256i>(upper), 1));
-}
-
-[[gnu::always_inline]] inline Bytes smallerBytes(Bytes a, Bytes b) {
-  return reinterpret_cast<Bytes>(_mm512_min_epu8(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
-}
-// Each element with the lower byte of the first and the upper byte of the second one.
-[[gnu::always_inline]] inline Bytes lowerAndUpperBytes(Halves lower, Halves upper) {
-  return reinterpret_cast<Bytes>(_mm512_mask_blend_epi8(0xaaaaaaaaaaaaaaaa, reinterpret_cast<__m512i>(lower),
-                                                        reinterpret_cast<__m512i>(upper)));
 }
 
 // Rounds to the upper half of each word, ties to even; the lower half is undefined.

@@ -17,32 +17,17 @@
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx512fp16,prefer-vector-width=512")
 
-// Vectors of 64 bytes.
-namespace xylem::collectives {
-namespace {
-
-using Halves = std::uint16_t __attribute__((vector_size(64)));  // 16-bit floats, or integers
-using SignedHalves = std::int16_t __attribute__((vector_size(64)));
-using Bytes = std::uint8_t __attribute__((vector_size(64)));
-constexpr std::size_t kLine = sizeof(Halves);
-
-[[gnu::always_inline]] inline Bytes smallerBytes(Bytes a, Bytes b) {
-  return reinterpret_cast<Bytes>(_mm512_min_epu8(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
-}
-// Each element with the lower byte of the first and the upper byte of the second one.
-[[gnu::always_inline]] inline Bytes lowerAndUpperBytes(Halves lower, Halves upper) {
-  return reinterpret_cast<Bytes>(_mm512_mask_blend_epi8(0xaaaaaaaaaaaaaaaa, reinterpret_cast<__m512i>(lower),
-                                                        reinterpret_cast<__m512i>(upper)));
-}
-
-}  // namespace
-}  // namespace xylem::collectives
-
+// The second builds on the first.
+// clang-format off
+#include "runtime/collectives/byte_vectors_avx512.inl"
 #include "runtime/collectives/small_float_bytes.inl"
+// clang-format on
 #include "runtime/collectives/two_outputs.inl"
 
 namespace xylem::collectives {
 namespace {
+
+constexpr std::size_t kLine = sizeof(Halves);
 
 [[gnu::always_inline]] inline Halves load(const std::byte* from) {
   Halves halves;
