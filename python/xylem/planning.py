@@ -21,6 +21,7 @@ PlanError.__doc__ = "The description, a setting or the size of the job cannot be
 COLLECTIVES = ("AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce")
 # As `xylem tune` without sizes: 8 bytes to 8 GiB, each eight times the one before.
 _SIZES = tuple(8 << (3 * i) for i in range(11))
+_NODE_KINDS = ("GPU/", "NET/", "NIC/", "PCI/", "CPU/", "NVS/")
 
 
 @dataclass(frozen=True)
@@ -121,11 +122,25 @@ class Paths(TableList):
 
 
 class Plan:
-    """The plan that NCCL would make of a job. Made by `plan`; never changes. `diff` compares two."""
+    """The plan that NCCL would make of a job. Made by `plan`; never changes. `diff` compares two.
 
-    def __init__(self, native: _planner.JobPlan, name: str) -> None:
+    Equal plans have the same job and all the same decisions. A pickled plan is what it was made of, and is planned again
+    where it is unpickled: a topology file must be there, too.
+    """
+
+    def __init__(self, native: _planner.JobPlan, name: str, job: tuple) -> None:
         self._native = native
         self.name = name
+        self._job = job
+
+    def __reduce__(self) -> tuple:
+        return _plan_again, (self.name, self._job)
+
+    def __eq__(self, other: object) -> bool:
+        return self._native.json() == other._native.json() if isinstance(other, Plan) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._native.json())
 
     @property
     def assumptions(self) -> List[str]:
@@ -172,12 +187,14 @@ class Plan:
         return Graph(**self._native.tree_graph())
 
     def paths(self, source: str = "", target: str = "") -> Paths:
-        """The paths inside the first kind of host, between nodes with these prefixes: ``paths("GPU", "NET")``."""
+        """The paths inside the first kind of host, from GPUs and network devices to all nodes. ``source`` and ``target``
+        are the first letters of the nodes' names, in either case: ``paths("GPU", "NET")``, ``paths("GPU/0-1b000")``."""
         data = self.json()
         host = data.get("host") or data["hosts"][0]
-        return Paths(
-            Path(p["from"], p["to"], p["type"], p["bandwidth"], p["via"]) for p in host["paths"]
-            if p["from"].startswith(source) and p["to"].startswith(target))
+        all_paths = [Path(p["from"], p["to"], p["type"], p["bandwidth"], p["via"]) for p in host["paths"]]
+        starts = [_node_prefix("source", source), _node_prefix("target", target)]
+        return Paths(p for p in all_paths
+                     if p.source.upper().startswith(starts[0]) and p.target.upper().startswith(starts[1]))
 
     def choice(self, collective: str, size: Size) -> Choice:
         """The choice for a collective of 32-bit floats. ``size`` counts all ranks' data for AllGather and
@@ -191,7 +208,7 @@ class Plan:
              sizes: Union[Size, Iterable[Size]] = _SIZES) -> Choices:
         """The choices for these collectives and sizes, or for a single one of each, as a table."""
         names = [collectives] if isinstance(collectives, str) else list(collectives)
-        one = isinstance(sizes, str) or not isinstance(sizes, Iterable)
+        one = isinstance(sizes, (str, bytes)) or not isinstance(sizes, Iterable)
         counts = [parse_size(size) for size in ([sizes] if one else sizes)]
         return Choices(self.choice(name, count) for name in names for count in counts)
 
@@ -245,6 +262,14 @@ def _whole(name: str, value: object) -> int:
     return number
 
 
+def _node_prefix(name: str, value: object) -> str:
+    """In capitals. Raises PlanError if nodes of no kind are called so."""
+    prefix = value.upper() if isinstance(value, str) else None
+    if prefix is None or not any(kind.startswith(prefix) or prefix.startswith(kind) for kind in _NODE_KINDS):
+        raise PlanError(f"{name}: found {value!r:.60}; expected a node or how its name begins, such as 'GPU', 'NET/0-1'")
+    return prefix
+
+
 def _file(name: str, value: object) -> str:
     try:
         text = os.fspath(value)  # type: ignore[call-overload]
@@ -285,24 +310,31 @@ def plan(machine: Machine, hosts: int = 1, settings: Optional[Mapping[str, objec
     pairs: Dict[str, str] = {str(name): str(value) for name, value in (settings or {}).items()}
     if nccl:
         pairs["XYLEM_NCCL"] = str(nccl)
-    name, native = _planned(machine, hosts, pairs, None if nvls is None else bool(nvls), bool(collnet))
-    for warning in native.warnings():
+    name, make, *request = _request(machine, hosts)
+    job = (make, *request, pairs, None if nvls is None else bool(nvls), bool(collnet))
+    made = _plan_again(name + "".join(f" {key}={value}" for key, value in pairs.items()), job)
+    for warning in made._native.warnings():
         warnings.warn(warning, stacklevel=2)
-    return Plan(native, name + "".join(f" {key}={value}" for key, value in pairs.items()))
+    return made
 
 
-def _planned(machine: Machine, hosts: int, pairs: Dict[str, str], nvls: Optional[bool],
-             collnet: bool) -> Tuple[str, _planner.JobPlan]:
+def _plan_again(name: str, job: tuple) -> Plan:
+    make, *request = job
+    return Plan(getattr(_planner.JobPlan, make)(*request), name, job)
+
+
+def _request(machine: Machine, hosts: int) -> tuple:
+    """A name for the job, the constructor of `_planner.JobPlan` for it, and that one's first arguments."""
     if isinstance(machine, (str, os.PathLike)):
         count = _whole("hosts", hosts)
         if isinstance(machine, str) and machine.lstrip().startswith("<"):
-            return "(text)", _planner.JobPlan.of_xml(machine, count, pairs, nvls, collnet)
+            return "(text)", "of_xml", machine, count
         file = _file("machine", machine)
-        return os.path.basename(file), _planner.JobPlan.of_file(file, count, pairs, nvls, collnet)
+        return os.path.basename(file), "of_file", file, count
     if isinstance(machine, (bytes, Mapping)) or not isinstance(machine, (Host, Iterable)):
         raise PlanError(f"machine: found {machine!r:.60}; expected a topology file, its text, or a list of xylem.Host")
     if hosts != 1:
         raise PlanError(f"hosts: found {hosts!r:.60} beside xylem.Host; expected xylem.Host(..., count={hosts!r:.60})")
     groups = [_group(host) for host in ([machine] if isinstance(machine, Host) else machine)]
     name = " ".join(os.path.basename(file) for file, _, _ in groups)
-    return name, _planner.JobPlan.of_hosts(groups, pairs, nvls, collnet)
+    return name, "of_hosts", groups

@@ -80,6 +80,7 @@ TEST(VersionOptionTest, IsNamedInAnswers) {
                                   : json.contains("job") ? json["job"]
                                                          : json;
     EXPECT_EQ(named["nccl"], "2.28.9") << words.front();
+    EXPECT_EQ(named["settings"], nlohmann::json({{"NCCL_CROSS_NIC", "0"}})) << words.front();
   }
 }
 

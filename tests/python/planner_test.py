@@ -1,6 +1,7 @@
 """The planner from Python: values agree with each other and with the files; jobs that cannot be planned raise errors."""
 
 import os
+import pickle
 import re
 import unittest
 import warnings
@@ -29,6 +30,12 @@ class PlanTest(unittest.TestCase):
         self.assertEqual({path.source for path in paths}, {"GPU/0-99000", "GPU/0-bd000"})
         for path in paths:
             self.assertEqual((path.type, path.via[-1]), ("SYS", "NET/0-2"))
+        self.assertEqual(xylem.plan(A40, hosts=2).paths("gpu", "net"), paths)
+        self.assertEqual({path.source for path in plan.paths("GPU/0-BD")}, {"GPU/0-bd000"})
+        self.assertFalse(plan.paths("NVS"))  # a kind of node that this host has none of
+        for wrong in ("gpu0", "switch", 0):
+            with self.assertRaisesRegex(xylem.PlanError, f"source: found {wrong!r}; expected a node"):
+                plan.paths(wrong)
 
     def test_tuning(self):
         plan = xylem.plan(A40, hosts=2)
@@ -47,6 +54,22 @@ class PlanTest(unittest.TestCase):
         self.assertIsNone(forced.runner_up)
         with self.assertRaisesRegex(xylem.PlanError, "AllSum"):
             plan.choice("AllSum", 8)
+        with self.assertRaisesRegex(ValueError, "b'16M' is no message size"):
+            plan.tune("AllReduce", b"16M")
+
+    def test_plans_are_values(self):
+        with open(A40, encoding="utf-8") as file:
+            text = file.read()
+        ring = {"NCCL_ALGO": "Ring"}
+        plans = [xylem.plan(A40), xylem.plan(text, hosts=2, nvls=False), xylem.plan(A40, settings=ring, collnet=True),
+                 xylem.plan([xylem.Host(H100), xylem.Host(A40, gpus=(1, 0))])]
+        for plan in plans:
+            copy = pickle.loads(pickle.dumps(plan))
+            self.assertEqual((copy, hash(copy), repr(copy)), (plan, hash(plan), repr(plan)))
+        self.assertEqual(len(set(plans)), len(plans))
+        self.assertEqual(xylem.plan(A40), plans[0])
+        self.assertNotEqual(xylem.plan(A40, settings=ring), plans[0])
+        self.assertNotEqual(plans[0], A40)
 
     def test_xml_and_hosts_that_differ(self):
         with open(A40, encoding="utf-8") as file:

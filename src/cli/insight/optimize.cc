@@ -18,7 +18,7 @@
 #include "core/text_file.h"
 #include "insight/optimum/choose_channels.h"
 #include "insight/optimum/optimum.h"
-#include "planner/plan/json_value.h"
+#include "planner/plan/plan_json.h"
 
 namespace xylem::cli {
 namespace {
@@ -228,6 +228,7 @@ plan::Json toJson(const Optimization& result) {
                      {"hosts", plan.job().hosts()},
                      {"ranks", plan.job().ranks()},
                      {"nccl", rules::versionText(plan.nccl->version)},
+                     {"settings", plan::settingsJson(plan)},
                      {"assumed", result.assumptions},
                      {"seconds", result.seconds}};
   json.update(partJson(*plan.hostPlans.front(), chosen.parts.front()));

@@ -28,7 +28,7 @@
 #include "insight/fabric/fabric_file.h"
 #include "insight/fabric/host_order.h"
 #include "insight/fabric/name_ranges.h"
-#include "planner/plan/json_value.h"
+#include "planner/plan/plan_json.h"
 
 namespace xylem::cli {
 namespace {
@@ -417,6 +417,7 @@ plan::Json toJson(const OrderReport& report) {
   return {{"format", "xylem-order-1"},
           {"ranks", report.plan.job().ranks()},
           {"nccl", rules::versionText(report.plan.nccl->version)},
+          {"settings", plan::settingsJson(report.plan)},
           {"assumed", report.assumptions},
           {"fabric",
            {{"file", report.fabric.file},

@@ -18,7 +18,7 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
-#include "planner/plan/json_value.h"
+#include "planner/plan/plan_json.h"
 
 namespace xylem::cli {
 namespace {
@@ -663,6 +663,7 @@ plan::Json toJson(const plan::Plan& plan, const preflight::Preflight& result) {
                            {"ranks", plan.job().ranks()},
                            {"hosts", plan.job().hosts()},
                            {"nccl", rules::versionText(plan.nccl->version)},
+                           {"settings", plan::settingsJson(plan)},
                            {"nodes", plan.connections.nodes.count()},
                            {"kinds", kindsJson(plan)},
                            {"connecting", std::move(setup)},

@@ -16,6 +16,7 @@
 #include "cli/table.h"
 #include "core/error.h"
 #include "insight/why/answer.h"
+#include "planner/plan/plan_json.h"
 
 namespace xylem::cli {
 namespace {
@@ -169,12 +170,10 @@ int runWhy(WhyArguments options) {
   warnOfHang(inquiry.plan());
   if (options.json) {
     nlohmann::ordered_json json = why::toJson(answer);
-    nlohmann::ordered_json set = nlohmann::ordered_json::object();
-    for (const auto& [name, value] : inquiry.plan().settings) set[name] = value;
     json["job"] = {{"hosts", answer.hosts},
                    {"ranks", answer.ranks},
                    {"nccl", rules::versionText(inquiry.plan().nccl->version)},
-                   {"settings", std::move(set)},
+                   {"settings", plan::settingsJson(inquiry.plan())},
                    {"assumed", request.assumptions}};
     writeJson(json, 2);
   } else {

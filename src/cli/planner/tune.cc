@@ -173,8 +173,6 @@ plan::Json fullChoiceJson(const tuning::TuningModel& model, const tuning::Choice
 
 // The `tuning` section of `xylem plan --json`, with every candidate of every choice.
 plan::Json toJson(const TuneReport& report) {
-  plan::Json settings = plan::Json::object();
-  for (const auto& [name, value] : report.plan.settings) settings[name] = value;
   plan::Json tuning = plan::tuningTablesJson(report.model);
   for (const Collective collective : kAllCollectives)
     for (const tuning::Choice& choice : report.choices[collective])
@@ -184,7 +182,7 @@ plan::Json toJson(const TuneReport& report) {
            {{"topology", report.machine},
             {"hosts", report.plan.job().hosts()},
             {"nccl", rules::versionText(report.plan.nccl->version)},
-            {"settings", settings},
+            {"settings", plan::settingsJson(report.plan)},
             {"assumed", report.assumptions}}},
           {"channels",
            {{"job", report.channelUse.channels},

@@ -7,7 +7,7 @@
 #include "planner/paths/locality.h"
 #include "planner/paths/reach.h"
 #include "planner/plan/host_parts.h"
-#include "planner/plan/json_value.h"
+#include "planner/plan/plan_json.h"
 #include "planner/topology/complete.h"
 
 namespace xylem::whatif {
@@ -200,6 +200,7 @@ plan::Json toJson(const RepairSearch& search, const std::string& machine) {
           {"ranks", plan.job().ranks()},
           {"hosts", plan.job().hosts()},
           {"nccl", rules::versionText(plan.nccl->version)},
+          {"settings", plan::settingsJson(plan)},
           {"scores", toJson(search.scores())},
           {"netsUsed", netsUsed(plan)},
           {"nets", std::move(nets)},

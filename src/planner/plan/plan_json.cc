@@ -6,16 +6,21 @@
 #include "planner/plan/agreement.h"
 
 namespace xylem::plan {
+
+Json settingsJson(const Plan& plan) {
+  Json settings = Json::object();
+  for (const auto& [name, value] : plan.settings) settings[name] = value;
+  return settings;
+}
+
 namespace {
 
 Json inputJson(const Plan& plan) {
-  Json settings = Json::object();
-  for (const auto& [name, value] : plan.settings) settings[name] = value;
   Json json = {{"hosts", plan.job().hosts()},
                {"nvls", plan.offered.nvls},
                {"collnet", plan.offered.collnet},
                {"fuse", plan.fused},
-               {"settings", std::move(settings)}};
+               {"settings", settingsJson(plan)}};
   // A plan that names no version is one of the oldest.
   if (!rules::isOldest(*plan.nccl)) json["nccl"] = rules::versionText(plan.nccl->version);
   if (!plan.hostsListed) {

@@ -14,6 +14,9 @@ namespace xylem::plan {
 // With `rank`, the connections are those of that rank alone, and the tuning is that of its view.
 Json toJson(const Plan& plan, int rank = -1);
 
+// `settings`: the variables that the plan was made with, by name.
+Json settingsJson(const Plan& plan);
+
 // `host`: a host's graph, its paths, which GPUs and NICs reach each other, and the channels. Names the ranks
 // of the job's host `hostNumber`.
 Json hostJson(const HostPlan& host, const Plan& plan, int hostNumber);
