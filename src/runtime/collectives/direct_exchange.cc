@@ -10,17 +10,6 @@
 namespace xylem::collectives {
 namespace {
 
-// After a buffer could not be mapped, one operation of this many tries to map buffers again, if the
-// operations in between do not tell. That is a meeting of all ranks, which costs long operations little.
-constexpr std::uint32_t retryInterval(std::size_t bytes) {
-  if (bytes < std::size_t{32} << 10) return 64;
-  return bytes < std::size_t{128} << 10 ? 16 : bytes < std::size_t{1} << 20 ? 8 : 4;
-}
-// After the way has changed from reading to staging it is at most every fifth, this many times: that may be a trial, which has four
-// operations, or up to twenty (TwoWays).
-constexpr std::uint32_t kSoon = 5;
-constexpr std::uint32_t kTimesSoon = 5;
-
 // Where all ranks bring staged data, holding the first look back pays up to this many bytes.
 constexpr std::size_t kLooksLittle = 1024;
 
@@ -60,70 +49,14 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
       choices_(choices),
       tell_(std::move(tell)),
       shared_(shared),
-      now_(std::move(now)),
       admitsReaders_(allCanRead(meeting_)),
+      distances_(meeting_, choices_.far != 0, now),
+      ways_(meeting_, distances_, choices_, tell_, now),
       staged_(choices.piece, choices.mostInAreas()),
       mapped_(shared_),
       reading_(shared_),
-      streamed_(choices_, now_) {
-  others_.assign(static_cast<std::size_t>(meeting_.ranks()), Other(choices_.far != 0));
-  asked_ = (rank + 1) % meeting_.ranks();
+      streamed_(choices_, std::move(now)) {
   chooseHandovers();
-  if (choices_.adapt == 0) return;
-  DirectWork work;
-  const std::size_t kinds = 2 * static_cast<std::size_t>(meeting_.ranks()) + kFunctions;
-  for (auto& timed : timed_) timed.resize(kinds);
-  told_.resize(kinds * transport::WaysBySize::kSizes);
-  touched_.assign(2 * static_cast<std::size_t>(meeting_.ranks()) + 1,
-                  transport::TouchedMemory(choices_.cycle));
-  for (std::size_t f = 0; f < kFunctions; ++f) {
-    work.function = static_cast<Function>(f);
-    for (work.root = 0; work.root < (isRooted(work.function) ? meeting_.ranks() : 1); ++work.root)
-      for (std::size_t i = 0; i < transport::WaysBySize::kSizes; ++i)
-        told_[kindOf(work) * transport::WaysBySize::kSizes + i].reads =
-            choices_.readsBlock(transport::WaysBySize::kLeast << i, work.function == Function::kAllReduce);
-  }
-}
-
-std::size_t DirectExchange::kindOf(const DirectWork& work) const {
-  const auto ranks = static_cast<std::size_t>(meeting_.ranks());
-  if (!isRooted(work.function)) return 2 * ranks + static_cast<std::size_t>(work.function);
-  return (work.function == Function::kReduce ? ranks : 0) + static_cast<std::size_t>(work.root);
-}
-
-// A rank that only brings data does not know how long the others take.
-int DirectExchange::tellerOf(const DirectWork& work) const {
-  if (work.function == Function::kReduce) return work.root;
-  return work.function == Function::kBroadcast ? (work.root + 1) % meeting_.ranks() : 0;
-}
-
-// The rank whose distance counts for this one. With more than two of them it stands for all.
-int DirectExchange::partner() const {
-  const int next = (meeting_.rank() + 1) % meeting_.ranks();
-  return isRooted(work_.function) && meeting_.rank() != work_.root ? work_.root : next;
-}
-
-transport::WaysBySize& DirectExchange::timedWays() {
-  const bool isFar = other().distance.isFar();
-  std::unique_ptr<transport::WaysBySize>& ways = timed_[isFar][kind_];
-  if (ways == nullptr)
-    ways = std::make_unique<transport::WaysBySize>(
-        [this, isFar](std::uint64_t bytes) {
-          return choices_.beginsReadBlock(bytes, work_.function == Function::kAllReduce, isFar);
-        },
-        isRooted(work_.function) ? transport::Flow::kOneWay : transport::Flow::kBothWays);
-  return *ways;
-}
-
-// All ranks hear it in the same operation. Every operation that is read lets them hear again. A staged Broadcast or Reduce does not: the
-// next of their meetings would come after up to 64 of these. When staging has just begun, it comes soon, as this may be a trial.
-void DirectExchange::hear(bool reads) {
-  if (told().reads && !reads) told().soon = kTimesSoon;
-  told().reads = reads;
-  if (reads || told().soon == 0) return;
-  --told().soon;
-  const std::uint32_t interval = retryInterval(blockBytes(work_));
-  told().unasked = interval - std::min(interval, kSoon);
 }
 
 void DirectExchange::start(const DirectWork& work) {
@@ -136,14 +69,8 @@ void DirectExchange::start(const DirectWork& work) {
   if (InlineExchange::takes(work, meeting_.ranks(), alwaysStaged_)) return startInline();
   stagedIsPrepared_ = false;
   chooseStreaming();
-  suitsRead_ = ReadExchange::suits(work.function, meeting_.ranks());
   beats_ = blockBytes(work) >= kLeastHandedOver;
-  mayAdapt_ =
-      choices_.adapt != 0 && suitsRead_ && !alwaysStaged_ && transport::WaysBySize::has(blockBytes(work));
-  if (mayAdapt_) {
-    kind_ = kindOf(work);
-    teller_ = tellerOf(work);
-  }
+  ways_.start(work, !alwaysStaged_ && ReadExchange::suits(work.function, meeting_.ranks()));
   begin(chooseWay());
 }
 
@@ -184,29 +111,17 @@ bool DirectExchange::startBatch(std::span<const DirectWork> works) {
 // this operation, they try again now and then instead. Where data may be read, each operation tries to map first, as it has to say where buffers
 // are anyway.
 DirectExchange::Way DirectExchange::chooseWay() {
-  const bool reads = !closed_ && !unreadable_;
-  adapts_ = mayAdapt_ && reads;  // otherwise there is one way
-  counts_ = adapts_ && meeting_.rank() == teller_;
+  const bool open = !closed_ && !unreadable_;
+  ways_.begin(open);
   if (alwaysStaged_) return Way::kStaged;
-  mayRead_ = suitsRead_ &&
-             (adapts_ ? told().reads
-                      : choices_.readsBlock(blockBytes(work_), work_.function == Function::kAllReduce));
-  times_ = counts_ && mayHaveTwoWays() && timedWays().times(blockBytes(work_));
-  if (times_) begun_ = now_();
-  if (!unmappable_ || (mayRead_ && reads)) return Way::kMapped;
-  if (!isRooted(work_.function)) return Way::kStaged;
-  const std::uint32_t interval = retryInterval(blockBytes(work_));
-  bool asks = ++stagedUnasked_ % interval == 0;
-  if (adapts_) asks = ++told().unasked % interval == 0 || asks;
-  return asks ? Way::kMapped : Way::kStaged;
+  mayRead_ = ways_.reads();
+  ways_.beginTime(unmappable_);
+  if (!unmappable_ || (mayRead_ && open)) return Way::kMapped;
+  return isRooted(work_.function) && ways_.meetsAll() ? Way::kMapped : Way::kStaged;
 }
-
-// Work on mapped buffers has one way only. Whether this work's buffers can be mapped is not known yet.
-bool DirectExchange::mayHaveTwoWays() { return unmappable_ || timedWays().used(blockBytes(work_)); }
 
 void DirectExchange::begin(Way way) {
   way_ = way;
-  tellsNothing_ = false;
   if (way == Way::kStaged && !stagedIsPrepared_) {
     staged_.start(work_, meeting_.rank(), meeting_.ranks());
     stagedIsPrepared_ = true;
@@ -225,9 +140,8 @@ void DirectExchange::nextStage() {
   meeting_.next(staged_.staging(), staged_.stagedBytes());
   phase_ = Phase::kPost;
   if (beats_) meeting_.beat();
-  if (!counts_ || staged_.staging() != transport::StagingKind::kRing) return;
-  transport::TouchedMemory& touched = touched_[std::min(kind_, touched_.size() - 1)];
-  if (touched.touch(meeting_.placeInRing(), staged_.stagedBytes())) tellsNothing_ = true;
+  if (staged_.staging() == transport::StagingKind::kRing)
+    ways_.useRing(meeting_.placeInRing(), staged_.stagedBytes());
 }
 
 void DirectExchange::nextMeeting() {
@@ -248,30 +162,12 @@ DirectExchange::Outcome DirectExchange::stepOther() {
   const Outcome outcome = way_ == Way::kStaged ? stepStaged() : stepMeeting();
   if (outcome != Outcome::kDone || way_ == Way::kBatched) return outcome;
   if (way_ != Way::kMapped) {
-    if (counts_) noteTime();
+    ways_.end(way_ == Way::kRead);
   } else if (decidesStreaming()) {
     noteStreaming();
   }
   if (beats_) noteDistance();
   return outcome;
-}
-
-void DirectExchange::noteTime() {
-  std::optional<std::chrono::nanoseconds> time;
-  if (times_) time = now_() - begun_;
-  if (tellsNothing_) time.reset();
-  const auto change = timedWays().took(blockBytes(work_), way_ == Way::kRead, time);
-  if (!change) return;
-  const auto& timed = timed_[other().distance.isFar()];
-  for (const std::unique_ptr<transport::WaysBySize>& ways : timed)
-    if (ways != nullptr && ways != timed[kind_] && !change->back) ways->trySoon();
-  if (!tell_) return;
-  // Each root has times of its own.
-  const bool sends = work_.function == Function::kBroadcast;
-  tell_(isRooted(work_.function)
-            ? fmt::format("{} {} rank {}", name(work_.function), sends ? "from" : "to", work_.root)
-            : name(work_.function),
-        *change);
 }
 
 void DirectExchange::chooseStreaming() {
@@ -286,20 +182,14 @@ void DirectExchange::noteStreaming() {
   if (change && tell_) tell_(fmt::format("results of {}{} in buffers", name(work_.function), where), *change);
 }
 
-// Asks one rank after the other how far it is. No two ranks ask the same one in the same operation: the second one might have its line from the
-// cache of the first. After much data, the line may have left the caches; staged data comes in pieces, with a line for each.
+// After much data, the line by which a rank is timed may have left the caches; staged data comes in pieces, with a line for each.
 void DirectExchange::noteDistance() {
   constexpr std::size_t kMuch = std::size_t{1} << 20;
-  const bool mayHaveLeft = way_ != Way::kStaged && blockBytes(work_) > kMuch;
-  if (mayHaveLeft || !isDue_.isDue(blockBytes(work_))) return;
-  const int rank = asked_;
-  do asked_ = (asked_ + 1) % meeting_.ranks();
-  while (asked_ == meeting_.rank());
-  Other& other = others_[static_cast<std::size_t>(rank)];
-  if (!other.distance.took(other.beat.load(meeting_.beatOf(rank), now_))) return;
+  if (way_ != Way::kStaged && blockBytes(work_) > kMuch) return;
+  const std::optional<int> changed = distances_.note(blockBytes(work_));
+  if (!changed) return;
   chooseHandovers();
-  for (const std::unique_ptr<transport::WaysBySize>& ways : timed_[other.distance.isFar()])
-    if (ways != nullptr) ways->resume();
+  ways_.resume(isFar(*changed));
 }
 
 // A near rank reads in the same way what was written past the caches for a far one.
@@ -387,7 +277,7 @@ DirectExchange::Outcome DirectExchange::stepMeeting() {
         }
         if (findBuffers()) break;
         meeting_.leave();
-        counts_ = counts_ && !isRooted(work_.function);  // two meetings would count for one
+        if (isRooted(work_.function)) ways_.dropTime();  // two meetings would count for one
         begin(Way::kStaged);
         return stepStaged();
       case Phase::kWork:
@@ -417,7 +307,7 @@ bool DirectExchange::findBuffers() {
   if (closed_) return false;
   if (saysReadable()) unreadable_ = !allPosted(transport::PostedCall::kReadable);
   if (!mayRead_ || unreadable_) return false;
-  tellsNothing_ = anyPosted(transport::PostedCall::kTellsNothing);
+  ways_.setTellsNothing(anyPosted(transport::PostedCall::kTellsNothing));
   reading_.start(work_, meeting_);
   way_ = Way::kRead;
   return true;
@@ -463,7 +353,7 @@ bool DirectExchange::postStaged() {
   const bool oneWay = isRooted(work_.function);
   std::uint8_t flags = 0;
   if (!alwaysStaged_ && !oneWay && staged_.isFirstStage()) flags = buffersNow();
-  if (adapts_ && !oneWay) flags |= tellNext();
+  if (!oneWay) flags |= ways_.tellNext();
   meeting_.post(call_, flags);
   // The others have read what was in the slot of the next meeting, so this rank fetches its lines before it writes them. Not if data is to
   // be written before the descriptor, and others come at the same time: a rank that looks meanwhile takes its line away again.
@@ -482,13 +372,6 @@ std::uint8_t DirectExchange::buffersNow() {
   return flags;
 }
 
-// The flag of the rank that decides, about the next operation of this size.
-std::uint8_t DirectExchange::tellNext() {
-  if (meeting_.rank() != teller_) return 0;
-  hear(timedWays().second(blockBytes(work_)));
-  return told().reads ? transport::PostedCall::kReadsNext : std::uint8_t{0};
-}
-
 // Posts this rank's part of a meeting for which no data is staged.
 void DirectExchange::post() {
   XYLEM_FAULT_POINT(kPost);
@@ -502,7 +385,7 @@ void DirectExchange::post() {
   if (admitsReaders_) flags |= transport::PostedCall::kAdmitsReaders;
   if (saysReadable() && areReadable()) flags |= transport::PostedCall::kReadable;
   if (mayRead_ && way_ == Way::kMapped && makeHuge()) flags |= transport::PostedCall::kTellsNothing;
-  if (adapts_) flags |= tellNext();
+  flags |= ways_.tellNext();
   meeting_.post(call_, flags);
   prefetchToWrite(&meeting_.nextMine());
 }
@@ -515,7 +398,7 @@ bool DirectExchange::meetStaged() {
       staged_.fetchNextOf(rank, meeting_);
     }
     if (!theirs.call.isSame(call_)) failDifferent(rank, theirs.call, call_);
-    if (adapts_ && !isRooted(work_.function)) hearNext(rank, theirs.call);
+    if (!isRooted(work_.function)) ways_.hear(rank, theirs.call.flags);
   });
 }
 
@@ -528,12 +411,8 @@ bool DirectExchange::meet() {
     }
     if (isRooted(work_.function) && oneWayLook_.othersAreAhead()) prefetchToRead(&meeting_.nextOf(rank));
     if (!theirs.call.isSame(call_)) failDifferent(rank, theirs.call, call_);
-    if (adapts_) hearNext(rank, theirs.call);
+    ways_.hear(rank, theirs.call.flags);
   });
-}
-
-void DirectExchange::hearNext(int rank, const transport::PostedCall& theirs) {
-  if (rank == teller_) hear((theirs.flags & transport::PostedCall::kReadsNext) != 0);
 }
 
 void DirectExchange::failDifferent(int rank, const transport::PostedCall& theirs,

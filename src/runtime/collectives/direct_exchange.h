@@ -17,10 +17,7 @@
 //   while (exchange.step() != DirectExchange::Outcome::kDone) backoff.pause();
 //
 // All ranks take the same way, because they choose it from the calls, from what all of them have posted, and
-// from their count of operations alone. Whether data of some size is staged or read is found out while running
-// (TwoWays): one rank times some of its operations and tells in what it posts which way the next one of that size takes. Near cores and far
-// ones each have their own times (CoreDistance). If staged data goes one way (Broadcast, Reduce), not all ranks see what that rank posts; now
-// and then such an operation begins with a meeting of all.
+// from their count of operations alone. Whether data of some size is staged or read is found out while running (ReadOrStage).
 // Every element is combined in the order of the ranks, by one rank only or by all alike.
 
 #include <array>
@@ -37,13 +34,13 @@
 #include "runtime/collectives/inline_exchange.h"
 #include "runtime/collectives/mapped_exchange.h"
 #include "runtime/collectives/meeting.h"
+#include "runtime/collectives/peer_distances.h"
 #include "runtime/collectives/read_exchange.h"
+#include "runtime/collectives/read_or_stage.h"
 #include "runtime/collectives/shared_work.h"
 #include "runtime/collectives/staged_exchange.h"
 #include "runtime/collectives/streamed_results.h"
 #include "runtime/transport/choices/copy_choices.h"
-#include "runtime/transport/choices/core_distance.h"
-#include "runtime/transport/choices/touched_memory.h"
 #include "runtime/transport/choices/two_ways.h"
 #include "runtime/transport/local/readable_memory.h"
 
@@ -54,7 +51,7 @@ class DirectExchange {
   // kDeclined: a batch with buffers that some rank cannot map.
   enum class Outcome { kDone, kAdvanced, kWouldBlock, kDeclined };
 
-  using Now = std::function<std::chrono::steady_clock::time_point()>;
+  using Now = PeerDistances::Now;
 
   // `peers`: by rank; the entry of `rank` itself is not used. `oneProcess`: all ranks are in one process.
   // `oversubscribed`: the host has more ranks than cores. It and `choices` are the same on all ranks. `tell`, if it is not empty,
@@ -83,7 +80,7 @@ class DirectExchange {
   // Whether this rank has written results of the last operation on mapped buffers past the caches.
   bool streams() const { return mapped_.streams(); }
   // Whether this rank takes the core of another one for far.
-  bool isFar(int rank) const { return others_[static_cast<std::size_t>(rank)].distance.isFar(); }
+  bool isFar(int rank) const { return distances_.isFar(rank); }
 
  private:
   enum class Way { kInline, kStaged, kMapped, kRead, kBatched };
@@ -102,31 +99,8 @@ class DirectExchange {
   [[gnu::noinline]] Outcome stepMeeting();
   bool findBuffers();
   FirstLook* lookForStaged();
-  // Operations of one kind, which is their function and root, and one size; all ranks know the same of them.
-  struct Told {
-    bool reads = false;         // the next one
-    std::uint32_t unasked = 0;  // operations that were staged since all ranks met
-    std::uint32_t soon = 0;     // how often they meet soon
-  };
-  // How far the core of another rank is from this one's.
-  struct Other {
-    explicit Other(bool far) : distance(far) {}
-    transport::BeatProbe beat;
-    transport::CoreDistance distance;
-  };
-  std::size_t kindOf(const DirectWork& work) const;
-  int tellerOf(const DirectWork& work) const;
-  Told& told() {
-    return told_[kind_ * transport::WaysBySize::kSizes + transport::WaysBySize::indexOf(blockBytes(work_))];
-  }
-  void hear(bool reads);
-  transport::WaysBySize& timedWays();
-  int partner() const;
-  Other& other() { return others_[static_cast<std::size_t>(partner())]; }
   void noteDistance();
   void chooseHandovers();
-  bool mayHaveTwoWays();
-  void noteTime();
   // One rank decides for all whether results on mapped buffers are written past the caches, and tells them in what it posts for the operation.
   static constexpr int kDecidesStreaming = 0;
   bool decidesStreaming() const { return meeting_.rank() == kDecidesStreaming; }
@@ -139,11 +113,9 @@ class DirectExchange {
   bool makeHuge();
   bool postStaged();
   [[gnu::noinline]] std::uint8_t buffersNow();
-  [[gnu::noinline]] std::uint8_t tellNext();
   void post();
   bool meetStaged();
   bool meet();
-  [[gnu::noinline]] void hearNext(int rank, const transport::PostedCall& theirs);
   // Throws: `rank` has called `theirs`, this rank `mine`.
   [[noreturn]] void failDifferent(int rank, const transport::PostedCall& theirs,
                                   const transport::PostedCall& mine) const;
@@ -158,18 +130,10 @@ class DirectExchange {
   const transport::CopyChoices choices_;
   const transport::TellChange tell_;
   const SharedWork shared_;
-  const Now now_;
   const bool admitsReaders_;  // all other ranks can read this one's process
   transport::ReadableMemory ownMemory_;
-  std::vector<Other> others_;   // by rank
-  int asked_ = 0;               // the next one whose distance is asked for
-  transport::BeatProbe isDue_;  // says when
-  // By kind: what this rank has timed between near cores, and between far ones, the second way being read; and what all ranks were
-  // told, by WaysBySize::indexOf, too.
-  std::array<std::vector<std::unique_ptr<transport::WaysBySize>>, 2> timed_;
-  std::vector<Told> told_;
-  // Staging rings, as far as they are known to be used: by kind if that has a root, and one for all others.
-  std::vector<transport::TouchedMemory> touched_;
+  PeerDistances distances_;
+  ReadOrStage ways_;
   std::uint64_t starts_ = 0;  // without repetitions
   DirectWork work_;
   // `work_`, as this rank posts it. Not every rank posts, so calls of others are compared with this one.
@@ -180,23 +144,12 @@ class DirectExchange {
   bool alwaysStaged_ = false;  // `work_` is staged wherever buffers lie, if it is not inline
   // The following are as the last work that was not inline left them.
   bool stagedIsPrepared_ = false;  // `staged_` knows `work_`
-  bool suitsRead_ = false;         // `work_` can be read
   bool mayRead_ = false;           // `work_` is read, if buffers cannot be mapped
   bool tellsToStream_ = false;     // this rank tells all to write results on mapped buffers past the caches
   bool beats_ = false;             // ranks find out by `work_` how far their cores are from each other
-  bool mayAdapt_ = false;          // one rank decides how the next work of this size goes,
-  bool adapts_ = false;            // unless it can go only one way now
-  std::size_t kind_ = 0;           // kindOf(work_)
-  int teller_ = 0;       // the rank whose TwoWays hears of `work_`, and that tells the others, if it adapts
-  bool counts_ = false;  // this rank's TwoWays hears of `work_`
-  bool times_ = false;   // and of its time
-  // And that time tells nothing: staging memory was new, or some rank has put memory into huge pages.
-  bool tellsNothing_ = false;
-  bool unmappable_ = false;          // some buffer was, in the last operation for which that mattered
-  bool unreadable_ = false;          // likewise: the kernel lets no other process read it
-  bool closed_ = false;              // some rank can never read another one's process
-  std::uint64_t stagedUnasked_ = 0;  // operations that were staged for one of these without asking again
-  std::chrono::steady_clock::time_point begun_{};  // `work_`, if times_
+  bool unmappable_ = false;        // some buffer was, in the last operation for which that mattered
+  bool unreadable_ = false;        // likewise: the kernel lets no other process read it
+  bool closed_ = false;            // some rank can never read another one's process
   // At data that goes one way; and at little that goes both ways, in the first line of descriptors, or in more lines, which take longer
   // to write.
   FirstLook oneWayLook_{FirstLook::kOneWay}, inlineLook_{FirstLook::kBothWays},
