@@ -260,6 +260,26 @@ TEST(Findings, ACallThatItsStreamHasNotComeTo) {
               HasSubstr("rank 1 has called collective #0, AllReduce of 5 float sum, 6.0 s ago"));
 }
 
+TEST(Findings, ACallBehindOneThatWaitsForIt) {
+  for (const comm::CallState state : {comm::CallState::kIssued, comm::CallState::kStarted}) {
+    comm::SeenJob job{1,
+                      2,
+                      {waitingFor(rankWith(0, {entryOf(0, comm::CallState::kStarted, 5)}), 1, 5 * kSecond),
+                       rankWith(1, {entryOf(0, state, 5)})}};
+    for (comm::SeenRank& rank : job.seen) rank.log.entries[0].stream = 0x7f00;
+    EXPECT_THAT(cli::findingsOf(job), Not(Contains(Field(&cli::Finding::text, HasSubstr("same stream")))))
+        << "of two processes";
+    job.seen[1].pid = job.seen[0].pid;
+    const auto findings = cli::findingsOf(job);
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].kind, cli::FindingKind::kNotBegun);
+    EXPECT_THAT(
+        findings[0].text,
+        HasSubstr("rank 0 waits for rank 1, whose AllReduce of 5 float sum stands behind its own in the "
+                  "same stream"));
+  }
+}
+
 TEST(Findings, ACallThatNobodyBeginsIsNotNothing) {
   const comm::SeenJob job{1,
                           2,

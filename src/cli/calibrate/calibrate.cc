@@ -276,9 +276,10 @@ CopyReport calibrateCopies(const device::CorePair& cores, int rounds) {
   CopyReport report{key.pair, {}, file.path(), {}};
   try {
     report.found = collectives::calibrate(cores, {.time = kCopiesTime, .repeats = rounds, .large = true});
-    report.problem = report.found.complete
-                         ? file.remember(key, {report.found.choices, report.found.numbers()})
-                         : "time ran out before all was measured";
+    report.problem =
+        report.found.complete
+            ? file.remember(key, {report.found.choices, report.found.numbers(), report.found.steps})
+            : "time ran out before all was measured";
   } catch (const std::exception& error) {
     report.problem = error.what();
   }

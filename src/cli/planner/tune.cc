@@ -213,7 +213,8 @@ constexpr const char* kTuneExamples = R"(Examples:
   NCCL_DEBUG=INFO xylem tune dgxh100.xml        with the lines that NCCL would log
   xylem tune dgxh100.xml --json                 all candidates, and why others are none
   xylem tune --calibrate                        measure this machine's cores: prints the XYLEM_HOST_MODEL by
-                                                which jobs on host devices should choose
+                                                which jobs on host devices should choose, and remembers the
+                                                XYLEM_COPY_CHOICES by which data moves (docs/copying.md)
   xylem tune --calibrate --rounds 51 --json     more rounds, for busy machines; all that was measured
   XYLEM_HOST_MODEL=ll.hop=0.1,net.bw=1.2 xylem tune - --nodes 2
                                                 what other constants would change on this machine
@@ -251,9 +252,10 @@ int runTune(const TuneArguments& options) {
 
 // `xylem tune --calibrate` measures this machine and takes no job.
 void addCalibration(Command& command, TuneArguments& options) {
-  const Option calibrate =
-      command.flag("--calibrate", options.calibrate,
-                   "measure this machine's cores and print the model's constants for them");
+  const Option calibrate = command.flag(
+      "--calibrate", options.calibrate,
+      "measure this machine's cores: print the model's constants for them, and remember how data moves "
+      "between them until the next start of the machine");
   command.excludesOthers(calibrate);
   command.option("--rounds", options.calibration.rounds, "how often everything is measured (default 11)")
       .value("N")

@@ -47,6 +47,7 @@ class Examination {
     failed();
     joining();
     differences();
+    sharedStreams();
     lateComers();
     transfers();
     replays();
@@ -136,6 +137,23 @@ class Examination {
     }
   }
 
+  // A stream does one call after the other: a rank whose call waits for one behind it, of another rank, waits for ever.
+  void sharedStreams() {
+    for (const SeenRank& rank : job_.seen) {
+      const comm::CallRecord* mine = rank.current();
+      const SeenRank* const peer = job_.find(rank.log.waitsFor);
+      const comm::CallRecord* theirs = peer == nullptr ? nullptr : peer->current();
+      if (!rank.stuck() || mine == nullptr || theirs == nullptr || peer->stuck()) continue;
+      if (mine->stream == 0 || peer->pid != rank.pid || theirs->stream != mine->stream) continue;
+      sharing_.insert(peer->log.rank);
+      add(FindingKind::kNotBegun, {rank.log.rank, peer->log.rank},
+          fmt::format(
+              "rank {} waits for rank {}, whose {} stands behind its own in the same stream: ranks of "
+              "one device need a stream each, or one group for their calls",
+              rank.log.rank, peer->log.rank, comm::describe(theirs->call)));
+    }
+  }
+
   // The ranks that are not in the oldest collective in which a rank is stuck.
   void lateComers() {
     const comm::CallRecord* oldest = nullptr;
@@ -153,6 +171,7 @@ class Examination {
             fmt::format("rank {} has not called {}; {}", rank.log.rank, what, lastCallText(rank)));
         continue;
       }
+      if (sharing_.contains(rank.log.rank)) continue;
       const comm::CallRecord* own = rank.collective(oldest->ordinal);
       if (own != nullptr && own->state == comm::CallState::kIssued && !rank.stuck())
         add(FindingKind::kNotBegun, {rank.log.rank},
@@ -262,6 +281,7 @@ class Examination {
 
   const SeenJob& job_;
   std::vector<Finding> findings_;
+  std::set<int> sharing_;  // ranks whose calls stand behind others that wait for them
   bool explained_ = false;
 };
 

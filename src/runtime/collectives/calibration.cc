@@ -180,20 +180,19 @@ class Calibrator {
 
   // If time runs out, what was chosen until then holds.
   void run(Calibration& found) {
+    using Step = void (Calibrator::*)(const SideBuffers&, Calibration&);
+    static constexpr Step kSteps[] = {&Calibrator::chooseDistance,
+                                      &Calibrator::chooseCycle,
+                                      &Calibrator::chooseReads,
+                                      &Calibrator::chooseGatherReads,
+                                      &Calibrator::chooseReduceReads,
+                                      &Calibrator::choosePiece,
+                                      &Calibrator::chooseStaged,
+                                      &Calibrator::chooseStreamedMessages,
+                                      &Calibrator::chooseStreamedExchanges};
     const SideBuffers buffers(sides_, effort_.large ? kStreamedMessages.back() : kJoiningMessages.back());
-    chooseDistance(buffers, found);
-    chooseCycle(buffers, found);
-    if (kernelReads()) {
-      chooseReads(buffers, found);
-      chooseBlockReads(buffers, Function::kAllGather, found);
-      chooseBlockReads(buffers, Function::kAllReduce, found);
-    }
-    choosePiece(buffers, found);
-    chooseStaged(buffers, found);
-    if (effort_.large) {
-      chooseStreamedMessages(buffers, found);
-      chooseStreamedExchanges(buffers, found);
-    }
+    const int steps = effort_.large ? static_cast<int>(std::size(kSteps)) : kCalibrationSteps;
+    for (; found.steps < steps; ++found.steps) (this->*kSteps[found.steps])(buffers, found);
     found.complete = true;
   }
 
@@ -210,11 +209,16 @@ class Calibrator {
     for (const std::uint64_t bytes : sizes) {
       TimedWays& timed =
           all.emplace_back(TimedWays{operation, names, bytes, std::vector<double>(ways.size(), INFINITY)});
+      if (effort_.repeats > 1) timed.halves.fill(timed.microseconds);
       for (int repeat = 0; repeat < effort_.repeats; ++repeat)
         for (std::size_t way = 0; way < ways.size(); ++way)
-          for (int again = 0; again < kInARow; ++again)
-            timed.microseconds[way] = std::min(
-                timed.microseconds[way], sides_.time([&](int side) { ways[way](bytes, side); }) / operations);
+          for (int again = 0; again < kInARow; ++again) {
+            const double took = sides_.time([&](int side) { ways[way](bytes, side); }) / operations;
+            timed.microseconds[way] = std::min(timed.microseconds[way], took);
+            if (effort_.repeats == 1) continue;
+            double& ofHalf = timed.halves[2 * repeat < effort_.repeats ? 0 : 1][way];
+            ofHalf = std::min(ofHalf, took);
+          }
     }
     return all;
   }
@@ -225,6 +229,7 @@ class Calibrator {
   }
 
   void chooseReads(const SideBuffers& buffers, Calibration& found) {
+    if (!kernelReads()) return;
     Messages staged(Reach::kNothing, found.choices), read(Reach::kThroughKernel, found.choices);
     // The first message through a slot waits for its memory.
     for (int i = 0; i < 2; ++i)
@@ -239,7 +244,14 @@ class Calibrator {
     found.choices.readUpTo = range.upTo;
   }
 
+  void chooseGatherReads(const SideBuffers& buffers, Calibration& found) {
+    chooseBlockReads(buffers, Function::kAllGather, found);
+  }
+  void chooseReduceReads(const SideBuffers& buffers, Calibration& found) {
+    chooseBlockReads(buffers, Function::kAllReduce, found);
+  }
   void chooseBlockReads(const SideBuffers& buffers, Function function, Calibration& found) {
+    if (!kernelReads()) return;
     CopyChoices never = found.choices, always = found.choices;
     always.blockReadUpTo = always.reduceReadUpTo = kAlways;
     Exchanges staged(Reach::kNothing, never), read(Reach::kThroughKernel, always);
@@ -440,8 +452,13 @@ std::uint64_t between(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
+double TimedWays::gain(std::size_t from, std::size_t to) const {
+  const auto in = [&](const std::vector<double>& times) { return times[from] / times[to]; };
+  return halves[0].empty() ? in(microseconds) : std::min(in(halves[0]), in(halves[1]));
+}
+
 FasterRange whereSecondIsFaster(std::span<const TimedWays> timed) {
-  const auto gain = [&](std::size_t i) { return timed[i].microseconds[0] / timed[i].microseconds[1]; };
+  const auto gain = [&](std::size_t i) { return timed[i].gain(0, 1); };
   FasterRange best;
   double most = 0;
   for (std::size_t first = 0, end = 0; first < timed.size(); first = end + 1) {
@@ -462,8 +479,9 @@ std::size_t fastestWay(std::span<const TimedWays> timed, std::size_t usual) {
   for (const TimedWays& one : timed)
     for (std::size_t way = 0; way < logs.size(); ++way) logs[way] += std::log(one.microseconds[way]);
   const auto best = static_cast<std::size_t>(std::min_element(logs.begin(), logs.end()) - logs.begin());
-  const double sizes = static_cast<double>(timed.size());
-  return (logs[usual] - logs[best]) / sizes > std::log(kClearlyFaster) ? best : usual;
+  double gained = 0;
+  for (const TimedWays& one : timed) gained += std::log(one.gain(usual, best));
+  return gained / static_cast<double>(timed.size()) > std::log(kClearlyFaster) ? best : usual;
 }
 
 std::string Calibration::numbers() const {
@@ -495,12 +513,18 @@ std::uint64_t bestLimit(std::span<const TimedWays> timed, std::uint64_t usual) {
   std::uint64_t best = usual;
   for (const TimedWays& one : timed)
     if (logOf(one.bytes) < logOf(best)) best = one.bytes;
-  return timed.empty() || logOf(usual) - logOf(best) < std::log(kClearlyFaster) ? usual : best;
+  double gained = 0;
+  for (const TimedWays& one : timed) {
+    const std::size_t before = one.bytes <= usual ? 0 : 1, now = one.bytes <= best ? 0 : 1;
+    if (before != now) gained += std::log(one.gain(before, now));
+  }
+  return timed.empty() || gained / static_cast<double>(timed.size()) < std::log(kClearlyFaster) ? usual
+                                                                                                : best;
 }
 
-Calibration calibrate(const device::CorePair& cores, const CalibrationEffort& effort) {
-  Calibration found;
-  found.choices = transport::usualChoices();
+Calibration calibrate(const device::CorePair& cores, const CalibrationEffort& effort, int steps,
+                      const transport::CopyChoices& choices) {
+  Calibration found{.choices = choices, .timed = {}, .steps = steps};
   try {
     Calibrator(cores, effort).run(found);
   } catch (const OutOfTime&) {

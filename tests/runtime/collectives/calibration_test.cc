@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 #include <vector>
@@ -19,7 +20,17 @@ using namespace ::testing;
 std::vector<TimedWays> timesOf(const std::vector<std::vector<double>>& microseconds) {
   std::vector<TimedWays> timed;
   for (std::size_t i = 0; i < microseconds.size(); ++i)
-    timed.push_back({"send and receive", {"a", "b"}, std::uint64_t{4096} << (2 * i), microseconds[i]});
+    timed.push_back({"send and receive", {"a", "b"}, std::uint64_t{4096} << (2 * i), microseconds[i], {}});
+  return timed;
+}
+
+// All have the same times in the first half of the turns, and these in the second one.
+std::vector<TimedWays> withSecondHalf(std::vector<TimedWays> timed, const std::vector<double>& microseconds) {
+  for (TimedWays& one : timed) {
+    one.halves = {one.microseconds, microseconds};
+    for (std::size_t way = 0; way < 2; ++way)
+      one.microseconds[way] = std::min(one.microseconds[way], microseconds[way]);
+  }
   return timed;
 }
 
@@ -57,11 +68,22 @@ TEST(Calibration, TheLimitBetweenTwoWaysIsOneThatWasMeasured) {
   EXPECT_EQ(limit({{1, 2}, {1.05, 1}, {1.05, 1}}, 65536), 65536U);
 }
 
+TEST(Calibration, BothHalvesHaveToAgree) {
+  const auto once = timesOf({{2, 1}, {2, 1}});
+  for (const auto& [second, faster] :
+       {std::pair(std::vector<double>{3, 2}, true), {{2, 1.9}, false}, {{1, 2}, false}}) {
+    const auto both = withSecondHalf(once, second);
+    EXPECT_EQ(whereSecondIsFaster(both).upTo > 0, faster);
+    EXPECT_EQ(fastestWay(both, 0), faster ? 1U : 0U);
+    EXPECT_EQ(bestLimit(both, 65536), faster ? 4096U : 65536U);
+  }
+}
+
 TEST(Calibration, NumbersNameTheWaysOfAnOperationAnew) {
   Calibration found;
-  found.timed = {{"AllReduce", {"staged", "read"}, 16384, {1, 2}},
-                 {"AllReduce", {"staged", "read"}, 65536, {3, 4}},
-                 {"AllReduce", {"pieces of 64 KiB", "pieces of 128 KiB"}, 524288, {5, 6}}};
+  found.timed = {{"AllReduce", {"staged", "read"}, 16384, {1, 2}, {}},
+                 {"AllReduce", {"staged", "read"}, 65536, {3, 4}, {}},
+                 {"AllReduce", {"pieces of 64 KiB", "pieces of 128 KiB"}, 524288, {5, 6}, {}}};
   EXPECT_EQ(found.numbers(),
             "AllReduce, staged/read in us: 16 KiB 1/2, 64 KiB 3/4; AllReduce, pieces of 64 KiB/pieces of 128 "
             "KiB in us: "
@@ -100,6 +122,19 @@ TEST(Calibration, GivesUpWhereverItIs) {
       for (const double time : timed.microseconds) EXPECT_TRUE(std::isfinite(time)) << timed.operation;
     EXPECT_EQ(device::coreSet(), before);
   }
+}
+
+TEST(Calibration, GoesOnWhereTimeRanOut) {
+  const auto cores = device::corePair(device::coreSet(), device::coreSet());
+  if (!cores) GTEST_SKIP() << "this process has one core";
+  Calibration found{.choices = transport::usualChoices(), .timed = {}};
+  for (int milliseconds = 5; !found.complete && milliseconds < 2000; milliseconds += 5) {
+    const int before = found.steps;
+    found = calibrate(*cores, {.time = std::chrono::milliseconds(milliseconds)}, found.steps, found.choices);
+    EXPECT_GE(found.steps, before);
+  }
+  EXPECT_TRUE(found.complete);
+  EXPECT_EQ(found.steps, kCalibrationSteps);
 }
 
 TEST(Calibration, SaysWhichCoreItMayNotUse) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -265,6 +266,29 @@ TEST(FlightRecorder, RecordsEveryCall) {
       if (!found) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     EXPECT_TRUE(found);
+  }));
+}
+
+TEST(FlightRecorder, SmallCallsBehindOthersHaveNotBegun) {
+  const Variables variables{};
+  expectAllJoined(runRanks(2, [](int rank, ncclComm_t comm) {
+    std::atomic<bool> goesOn{false};
+    const auto hold = [](void* flag) { static_cast<std::atomic<bool>*>(flag)->wait(false); };
+    ASSERT_EQ(cudaLaunchHostFunc(nullptr, hold, &goesOn), cudaSuccess);
+    float data = 1;
+    ASSERT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comm, nullptr), ncclSuccess);
+    std::vector<CallState> states;
+    // The other rank opens and closes descriptors while this one reads their list.
+    for (int attempt = 0; attempt < 500 && states.empty(); ++attempt)
+      for (const auto& bytes : areas())
+        for (const RankRecord& log : readRecordBuffer(bytes).communicators)
+          if (log.rank == rank && log.ranks == 2 && log.entries.size() == 1)
+            states.push_back(log.entries[0].state);
+    goesOn = true;
+    goesOn.notify_all();
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+    ASSERT_FALSE(states.empty());
+    EXPECT_EQ(states[0], CallState::kIssued);
   }));
 }
 

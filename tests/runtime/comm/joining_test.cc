@@ -52,7 +52,11 @@ std::vector<Outcome> planOn(const std::function<Settings(int)>& settingsOf) {
     const Settings settings = settingsOf(bootstrap.rank());
     const JobRoster roster =
         rosterOf(bootstrap.rank(), bootstrap.allGather(describePeer(settings, bootstrap.rank(), 0)));
-    DescribedHosts hosts = describeHosts(bootstrap, roster, settings, RankDevices{});
+    PeerWatch watch;
+    InitTimer timer;
+    const Logger log{settings};
+    JoinSteps steps(bootstrap, watch, timer, log);
+    DescribedHosts hosts = describeHosts(steps, bootstrap, roster, settings, RankDevices{});
     Outcome& mine = outcomes[static_cast<std::size_t>(bootstrap.rank())];
     mine.told = hosts.searched.front() != nullptr;
     const plan::Plan plan = planOf(hosts, settings);
@@ -225,6 +229,15 @@ TEST(InitTimer, NamesTheLongestStepOfALongStart) {
   timer.lap(InitPart::kGraphs, "planning");
   EXPECT_THAT(timer.longestStep(),
               ::testing::MatchesRegex("describing the hosts took 1\\.[0-9]+ s of 1\\.[0-9]+ s"));
+}
+
+TEST(InitTimer, HasAPartOfItsOwnForMeasuringCopiesIfThatTookTime) {
+  InitTimer timer;
+  timer.lap(InitPart::kCopies, "measuring how data moves");
+  EXPECT_THAT(timer.text(), ::testing::Not(HasSubstr("copies")));
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  timer.lap(InitPart::kCopies, "measuring how data moves");
+  EXPECT_THAT(timer.text(), ::testing::ContainsRegex("connections 0.00, copies 0.0[0-9], rest 0.0"));
 }
 
 TEST(JoinSteps, TellTheOtherRanksWhyOneFailed) {

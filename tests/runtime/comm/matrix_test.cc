@@ -3,12 +3,15 @@
 
 #include <gmock/gmock.h>
 
+#include <memory>
 #include <span>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "runtime/comm/checked_rank.h"
 #include "runtime/comm/host_threads.h"
+#include "runtime/comm/rank_processes.h"
 #include "runtime/comm/rank_threads.h"
 #include "support/sanitizers.h"
 
@@ -110,6 +113,45 @@ TEST(DirectMatrix, EveryCollectiveTypeAndOperationIsRight) {
     if (HasFailure()) return;
   }
 }
+
+// Ranks as processes, which copy as each of these says: by default, through the kernel, in small pieces and past the caches, through much
+// staging memory as between far cores, and in ways that change.
+struct Pin {
+  const char* name;
+  const char* choices;
+};
+constexpr Pin kPins[] = {
+    {"Default", "default"},
+    {"Read", "default,read_from=1,block_read_from=1,reduce_read_from=1,staged=32"},
+    {"PiecesPastCaches", "default,piece=4096,staged=32,stream_message=0,stream_exchange=0,huge_pages=0"},
+    {"Far", "default,cycle=2000000,staged=32768,far=1,stream_far=1"},
+    {"Adapting", "default,read_from=20000,block_read_from=20000,reduce_read_from=20000,adapt=1"}};
+constexpr int kPinnedRanks = 3;
+
+const RankRole kPinned("matrix pinned", [](int rank, int ranks, const ncclUniqueId& id) {
+  constexpr std::size_t kPinnedCounts[] = {17, 20011};
+  cudaSetDevice(rank);
+  ncclComm_t comm = nullptr;
+  if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess) return 1;
+  runEverything(rank, ranks, comm, "", kPinnedCounts);
+  if (::testing::Test::HasFailure()) return 2;
+  return ncclCommDestroy(comm) == ncclSuccess ? 0 : 3;
+});
+
+class PinnedMatrix : public ::testing::TestWithParam<Pin> {};
+
+TEST_P(PinnedMatrix, EveryCollectiveTypeAndOperationIsRight) {
+  const Variables variables{{"XYLEM_COPY_CHOICES", GetParam().choices}};
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  std::vector<std::unique_ptr<RankProcess>> processes;
+  for (int rank = 0; rank < kPinnedRanks; ++rank)
+    processes.push_back(std::make_unique<RankProcess>("matrix pinned", rank, kPinnedRanks, id));
+  for (const auto& process : processes) EXPECT_EQ(process->waitAtMost(kSanitized ? 240 : 60), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PinnedMatrix, ::testing::ValuesIn(kPins),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 std::string nameOf(const ::testing::TestParamInfo<Matrix::ParamType>& info) {
   const auto& [way, algorithm, protocol] = info.param;

@@ -52,6 +52,7 @@ KnownChoices knownOf(std::uint64_t staged) {
   KnownChoices known;
   known.choices.staged = staged;
   known.numbers = "8 KiB 1.5/2.5";
+  known.steps = 3;
   return known;
 }
 
@@ -99,6 +100,9 @@ TEST(CopyChoices, TextHasAllFields) {
   EXPECT_EQ(choices.streamMessage, CopyChoices().streamMessage);
   EXPECT_TRUE(choices.reads(100) && choices.reads(1999));
   EXPECT_FALSE(choices.reads(99) || choices.reads(2000) || CopyChoices().reads(0));
+  EXPECT_TRUE(CopyChoices::fromText("read_from=100").reads(std::uint64_t{1} << 39));
+  EXPECT_TRUE(CopyChoices::fromText("read_up_to=100", choices).reads(0));
+  EXPECT_THROW(CopyChoices::fromText("block_read_from=100,block_read_up_to=99"), Error);
   for (const char* wrong : {"size=1", "piece", "piece=", "piece=-1", "piece=4095", "piece=300000",
                             "cycle=786431", "staged=8k", "=1"})
     EXPECT_THROW(CopyChoices::fromText(wrong), Error) << wrong;
@@ -135,6 +139,16 @@ TEST(ChoiceFile, RemembersEachMachineAndForgetsTheOldest) {
   EXPECT_EQ(file.find(keyOf("a")), knownOf(256));
 }
 
+TEST(ChoiceFile, KeepsWhatMoreStepsHaveFound) {
+  const Folder folder;
+  const ChoiceFile file(folder.file());
+  KnownChoices more = knownOf(64);
+  ++more.steps;
+  for (const KnownChoices& known : {knownOf(128), more, knownOf(256)})
+    EXPECT_EQ(file.remember(keyOf("a"), known), "");
+  EXPECT_EQ(file.find(keyOf("a")), more);
+}
+
 TEST(ChoiceFile, DoesNotBelieveWhatIsDamagedOrOthersMayWrite) {
   const Folder folder;
   const ChoiceFile file(folder.file());
@@ -149,7 +163,7 @@ TEST(ChoiceFile, DoesNotBelieveWhatIsDamagedOrOthersMayWrite) {
         EXPECT_EQ(found->choices.piece, CopyChoices().piece);
       }
   }
-  folder.write("xylem-copy-choices-4\nnonsense\n" + whole.substr(whole.find('\n') + 1));
+  folder.write("xylem-copy-choices-5\nnonsense\n" + whole.substr(whole.find('\n') + 1));
   EXPECT_EQ(file.find(keyOf("a")), knownOf(64));
   folder.write(whole);
   ASSERT_EQ(chmod(folder.file().c_str(), 0666), 0);

@@ -361,8 +361,8 @@ void Issuer::issue(std::span<const CommOperation> operations, const GroupBytes& 
   launch.setBrief(isBrief(operations, bytes));
   launch.take(works_.handedOver(), begun);
   record(operations, launch);
-  if (begun || exchanged <= kInstantBytes) launch.recorder().startAtOnce();
   device::Stream* const first = operations.front().stream;
+  if (begun || (exchanged <= kInstantBytes && !first->pending())) launch.recorder().startAtOnce();
   std::set<device::Stream*> others;
   for (const CommOperation& operation : operations)
     if (operation.stream != first && others.insert(operation.stream).second) launch.fence(*operation.stream);

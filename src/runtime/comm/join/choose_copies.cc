@@ -46,20 +46,32 @@ struct Found {
   bool lasts = true;  // false: the next communicator tries again
 };
 
+// Goes on where an earlier measurement ran out of time.
+HostCopies measure(const transport::MachineKey& key, const device::CorePair& cores,
+                   const transport::ChoiceFile& file, const transport::KnownChoices& known) {
+  const collectives::Calibration found = collectives::calibrate(cores, {}, known.steps, known.choices);
+  transport::KnownChoices now{found.choices, known.numbers, found.steps};
+  if (!found.timed.empty()) now.numbers += (now.numbers.empty() ? "" : "; ") + found.numbers();
+  // The distance of the cores alone is no result that lasts.
+  const std::string problem = found.timed.empty() ? "" : file.remember(key, now);
+  const std::string how = found.complete ? "measured"
+                                         : fmt::format("measured in part ({} of {} steps), as time ran out",
+                                                       found.steps, collectives::kCalibrationSteps);
+  return {now.choices,
+          fmt::format("{}{}: {}", how, problem.empty() ? "" : " (" + problem + ")", now.numbers)};
+}
+
 Found recallOrMeasure(const transport::MachineKey& key, const device::CorePair& cores, bool mayMeasure) {
   const auto file = transport::ChoiceFile::of(key);
-  if (auto known = file.find(key))
-    return {{known->choices, fmt::format("remembered in {}: {}", file.path(), known->numbers)}};
+  const auto known = file.find(key);
+  const bool isComplete = known && known->steps >= collectives::kCalibrationSteps;
+  if (isComplete || (known && !mayMeasure))
+    return {{known->choices, fmt::format("remembered in {}: {}", file.path(), known->numbers)}, isComplete};
   if (!mayMeasure)
     return {{usualChoices(), "the default: there are more ranks than cores, so they are not measured"},
             false};
   try {
-    const collectives::Calibration found = collectives::calibrate(cores);
-    const std::string numbers = found.numbers();
-    if (!found.complete) return {{found.choices, "measured in part, as time ran out: " + numbers}, true};
-    const std::string problem = file.remember(key, {found.choices, numbers});
-    return {
-        {found.choices, fmt::format("measured{}: {}", problem.empty() ? "" : " (" + problem + ")", numbers)}};
+    return {measure(key, cores, file, known.value_or(transport::KnownChoices{usualChoices(), {}, 0}))};
   } catch (const std::exception& error) {  // also std::system_error, if the system gives no thread
     return {{usualChoices(), fmt::format("the default: {}", error.what())}};
   }
@@ -81,14 +93,17 @@ HostCopies measuredFor(const JobRoster& roster) {
   });
 }
 
-HostCopies pinned(const Settings& settings) {
-  const std::string& text = settings.text(Setting::kCopyChoices);
-  const std::string where = fmt::format("XYLEM_COPY_CHOICES ({})", settings.origin(Setting::kCopyChoices));
-  try {
-    return {text == "default" ? CopyChoices() : CopyChoices::fromText(text), where};
-  } catch (const Error& error) {
-    throw Error(error.code(), "{}: {}", where, error.what());
-  }
+// XYLEM_COPY_CHOICES: "measured", "default", or choices, which may follow "default".
+struct Pins {
+  bool measures = true;  // choices that are not named are measured
+  std::string_view named;
+};
+Pins pinsOf(std::string_view text) {
+  constexpr std::string_view kMeasured = "measured", kDefault = "default";
+  if (text == kMeasured) return {};
+  const std::string_view first = text.substr(0, std::min(text.find_first_of(" ,"), text.size()));
+  if (first != kDefault) return {true, text};
+  return {false, text.substr(std::min(text.size(), first.size() + 1))};
 }
 
 std::string firstLineOf(const char* path) {
@@ -121,10 +136,19 @@ transport::MachineKey machineKey(const device::CorePair& cores) {
 HostCopies copiesFor(const JobRoster& roster, const Settings& settings, int threads) {
   // That many threads read faster through the kernel than one copies in while another one copies out.
   constexpr int kReadFaster = 4;
-  const bool isPinned = settings.text(Setting::kCopyChoices) != "measured";
-  HostCopies copies = isPinned ? pinned(settings) : measuredFor(roster);
-  if (!isPinned) copies.choices.shareCycle(std::max<std::size_t>(2, roster.hosts.ranks.size()));
-  if (!isPinned && roster.hosts.ranks.size() > 1 && !roster.ownCores().oversubscribed) {
+  const std::string variable = fmt::format("XYLEM_COPY_CHOICES ({})", settings.origin(Setting::kCopyChoices));
+  const Pins pins = pinsOf(settings.text(Setting::kCopyChoices));
+  const auto pin = [&](const CopyChoices& base) {
+    try {
+      return CopyChoices::fromText(pins.named, base);
+    } catch (const Error& error) {
+      throw Error(error.code(), "{}: {}", variable, error.what());
+    }
+  };
+  pin(usualChoices());  // before anything is measured
+  HostCopies copies = pins.measures ? measuredFor(roster) : HostCopies{usualChoices(), variable};
+  if (pins.measures) copies.choices.shareCycle(std::max<std::size_t>(2, roster.hosts.ranks.size()));
+  if (pins.measures && roster.hosts.ranks.size() > 1 && !roster.ownCores().oversubscribed) {
     copies.choices.adapt = 1;
     if (threads >= kReadFaster) {
       copies.choices.readAllFrom(collectives::SharedWork::kLeastShared);
@@ -132,6 +156,11 @@ HostCopies copiesFor(const JobRoster& roster, const Settings& settings, int thre
           fmt::format("from 1 MiB on ranks begin with reading, as the first has {} threads; others: {}",
                       threads, copies.reason);
     }
+  }
+  if (!pins.named.empty()) {
+    copies.choices.adapt = 0;  // unless it is named, ranks keep to what is
+    copies.choices = pin(copies.choices);
+    if (pins.measures) copies.reason = fmt::format("{}: {}; others: {}", pins.named, variable, copies.reason);
   }
   if (const std::int64_t from = settings.integer(Setting::kCrossMemory); from >= 0) {
     copies.choices.adapt = 0;

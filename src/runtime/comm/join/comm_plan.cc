@@ -194,31 +194,40 @@ class Hash {
 
 }  // namespace
 
-DescribedHosts describeHosts(bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
+DescribedHosts describeHosts(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
                              const Settings& settings, const RankDevices& devices) {
   const HostMap& host = roster.hosts;
+  const bool describes = host.localRank == 0;
   DescribedHosts hosts;
   hosts.hostOfRank = host.hostOfRank;
   hosts.offers = {host.hosts > 1 && reducedByAll(roster.peers) != 0, roster.hasGpus()};
-  const LocalPlacement placement{bootstrap.rank(), host.localRank,   static_cast<int>(host.ranks.size()),
-                                 devices.device,   devices.networks, devices.gpu};
-  const RankDescription mine = describeForRank(settings, placement);
-  hosts.busId = busIdNumber(mine.busId);
   const std::uint64_t key = searchKey(settings);
-  std::string report;
-  if (const std::string fused = fuseHost(bootstrap, host, mine,
-                                         {hosts.busId, mine.hostDevice ? 1u : 0u,
-                                          devices.gpu.empty() ? 0u : 1u, devices.device, devices.network});
-      host.localRank == 0)
-    report =
-        toBytes({key, fused, searchFor(fused, bootstrap.rank(), bootstrap.ranks(), hosts.offers, settings),
-                 copiesFor(roster, settings, copyThreads(roster, settings, devices.device))});
-  if (host.localRank == 0 && host.ranks.size() >= kManyRanks) trimMemory();
-  const auto all =
-      bootstrap.allGatherBytes(bytesOf(report), kMaxReportBytes, "the exchange of the hosts' descriptions");
-  readReports(all, key, host.ranks.front(), hosts);
-  if (const int first = host.ranks.front(); !all[static_cast<std::size_t>(first)].empty())
-    dumpTopology(all[static_cast<std::size_t>(first)], settings, bootstrap.rank());
+  HostReport report{.key = key};
+  steps.run(InitPart::kTopology, "describing the hosts", [&] {
+    const LocalPlacement placement{bootstrap.rank(), host.localRank,   static_cast<int>(host.ranks.size()),
+                                   devices.device,   devices.networks, devices.gpu};
+    const RankDescription mine = describeForRank(settings, placement);
+    hosts.busId = busIdNumber(mine.busId);
+    report.description = fuseHost(bootstrap, host, mine,
+                                  {hosts.busId, mine.hostDevice ? 1u : 0u, devices.gpu.empty() ? 0u : 1u,
+                                   devices.device, devices.network});
+    if (describes)
+      report.graphs =
+          searchFor(report.description, bootstrap.rank(), bootstrap.ranks(), hosts.offers, settings);
+  });
+  if (describes)
+    steps.run(InitPart::kCopies, "measuring how data moves", [&] {
+      report.copies = copiesFor(roster, settings, copyThreads(roster, settings, devices.device));
+    });
+  steps.run(InitPart::kTopology, "exchanging the hosts' descriptions", [&] {
+    const std::string mine = describes ? toBytes(report) : "";
+    if (describes && host.ranks.size() >= kManyRanks) trimMemory();
+    const auto all =
+        bootstrap.allGatherBytes(bytesOf(mine), kMaxReportBytes, "the exchange of the hosts' descriptions");
+    readReports(all, key, host.ranks.front(), hosts);
+    if (const auto& first = all[static_cast<std::size_t>(host.ranks.front())]; !first.empty())
+      dumpTopology(first, settings, bootstrap.rank());
+  });
   if (static_cast<int>(hosts.descriptions.size()) != host.hosts)
     throw Error(ResultCode::kInternalError, "{} hosts described themselves; the job has {}",
                 hosts.descriptions.size(), host.hosts);
@@ -350,8 +359,7 @@ CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRo
   devices.networks =
       request.network.devices(gpu != nullptr ? gpu::NetworkSlots::pointersOf(*gpu, settings) : 0);
   if (gpu != nullptr) devices.gpu = gpu->busId;
-  DescribedHosts hosts = steps.run(InitPart::kTopology, "describing the hosts",
-                                   [&] { return describeHosts(bootstrap, roster, settings, devices); });
+  DescribedHosts hosts = describeHosts(steps, bootstrap, roster, settings, devices);
   return steps.run(InitPart::kGraphs, "planning", [&] {
     plan::Plan plan = planOf(hosts, settings, plansAreShown(log));
     plan::dumpGraphs(plan, settings, roster.rank);

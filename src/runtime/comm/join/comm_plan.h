@@ -53,7 +53,7 @@ struct RankDevices {
 };
 
 // All ranks call it at the same time. Throws if two ranks have one GPU.
-DescribedHosts describeHosts(bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
+DescribedHosts describeHosts(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
                              const Settings& settings, const RankDevices& devices);
 
 // `decisions`: keep those on paths, for the log.

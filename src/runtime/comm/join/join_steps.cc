@@ -7,8 +7,10 @@
 namespace xylem::comm {
 namespace {
 
-constexpr std::array<const char*, kInitParts> kNames = {"kernels", "alloc",  "bootstrap",  "allgathers",
-                                                        "topo",    "graphs", "connections"};
+constexpr std::array<const char*, kInitParts> kNames = {"kernels", "alloc",  "bootstrap",   "allgathers",
+                                                        "topo",    "graphs", "connections", "copies"};
+// Shown as 0.00.
+constexpr double kNoTime = 0.005;
 
 // A start that takes less needs no explanation.
 constexpr double kLongStart = 1;
@@ -39,6 +41,7 @@ std::string InitTimer::text() const {
   std::string text = fmt::format("total {:.2f} (", all);
   for (std::size_t i = 0; i < kInitParts; ++i) {
     rest -= parts_[i];
+    if (static_cast<InitPart>(i) == InitPart::kCopies && parts_[i] < kNoTime) continue;
     text += fmt::format("{} {:.2f}, ", kNames[i], parts_[i]);
   }
   return text + fmt::format("rest {:.2f})", rest < 0 ? 0 : rest);

@@ -28,9 +28,9 @@ class PeerWatch;
 struct CommConfig;
 struct Membership;
 
-// The parts of NCCL's "Init timings" line, in its order.
-enum class InitPart { kKernels, kAlloc, kBootstrap, kAllGathers, kTopology, kGraphs, kConnections };
-constexpr std::size_t kInitParts = 7;
+// The parts of NCCL's "Init timings" line, in its order, and one of ours, which the line has if it took time: measuring how data moves.
+enum class InitPart { kKernels, kAlloc, kBootstrap, kAllGathers, kTopology, kGraphs, kConnections, kCopies };
+constexpr std::size_t kInitParts = 8;
 
 class InitTimer {
  public:

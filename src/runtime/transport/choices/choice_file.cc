@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
@@ -23,9 +24,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFirstLine = "xylem-copy-choices-4";
-// The parts of a line: boot, processor, pair, choices, numbers.
-constexpr std::size_t kParts = 5;
+constexpr std::string_view kFirstLine = "xylem-copy-choices-5";
+// The parts of a line: boot, processor, pair, steps, choices, numbers.
+constexpr std::size_t kParts = 6;
+constexpr int kMostSteps = 100;
 
 // Code without optimisation, or with sanitizers, copies slowly, and the kernel does not: other builds would choose wrong by its times.
 #if defined(__OPTIMIZE__) && !defined(XYLEM_ADDRESS_SANITIZER) && !defined(XYLEM_THREAD_SANITIZER)
@@ -62,8 +64,16 @@ std::optional<ChoiceLine> lineFromText(std::string_view text) {
     part = takeUpTo(text, '\t');
     if (!isPlain(part)) return std::nullopt;
   }
+  const std::string& count = parts[3];
+  int steps = 0;
+  const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), steps);
+  if (error != std::errc() || end != count.data() + count.size() || steps < 1 || steps > kMostSteps)
+    return std::nullopt;
   try {
-    return ChoiceLine{{parts[0], parts[1], parts[2]}, {CopyChoices::fromText(parts[3]), parts[4]}};
+    const CopyChoices choices = CopyChoices::fromText(parts[4]);
+    // A line that lacks choices was not written by this program.
+    if (choices.text() != parts[4]) return std::nullopt;
+    return ChoiceLine{{parts[0], parts[1], parts[2]}, {choices, parts[5], steps}};
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -161,8 +171,8 @@ std::vector<ChoiceLine> choicesFromText(std::string_view text) {
 std::string textOf(const std::vector<ChoiceLine>& lines) {
   std::string text = fmt::format("{}\n", kFirstLine);
   for (const auto& [key, known] : lines)
-    text += fmt::format("{}\t{}\t{}\t{}\t{}\n", plainText(key.boot), plainText(key.processor),
-                        plainText(key.pair), known.choices.text(), plainText(known.numbers));
+    text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", plainText(key.boot), plainText(key.processor),
+                        plainText(key.pair), known.steps, known.choices.text(), plainText(known.numbers));
   return text;
 }
 
@@ -217,6 +227,10 @@ std::string ChoiceFile::remember(const MachineKey& key, const KnownChoices& know
   {
     const FolderLock lock(folder);
     std::vector<ChoiceLine> lines = choicesFromText(read());
+    const auto more = [&](const ChoiceLine& line) {
+      return line.key == key && line.known.steps > known.steps;
+    };
+    if (std::ranges::any_of(lines, more)) return {};
     isNew = lines.empty();
     std::erase_if(lines, [&](const ChoiceLine& line) { return line.key == key; });
     lines.insert(lines.begin(), {key, known});

@@ -6,7 +6,7 @@
 //   const MachineKey key{bootId, processor, "near"};
 //   const ChoiceFile file = ChoiceFile::of(key);
 //   if (const std::optional<KnownChoices> known = file.find(key)) ...
-//   file.remember(key, {choices, "send and receive, staged/read in us: 32 KiB 3.1/2.2"});
+//   file.remember(key, {choices, "send and receive, staged/read in us: 32 KiB 3.1/2.2", 7});
 //
 // Any number of processes may do so at the same time: each writes a file of its own and renames it, so readers see one of them
 // whole. They lock the folder meanwhile, so that no line is lost. If the lock is held for long or there is none, a process goes on
@@ -34,6 +34,7 @@ struct MachineKey {
 struct KnownChoices {
   CopyChoices choices;
   std::string numbers;  // the measured times, for people; one line
+  int steps = 0;        // of the measurement (collectives/calibration.h) that are done
 
   bool operator==(const KnownChoices&) const = default;
 };
@@ -66,7 +67,7 @@ class ChoiceFile {
 
   const std::string& path() const { return path_; }
   std::optional<KnownChoices> find(const MachineKey& key) const;
-  // Returns why it could not be written; empty if it was.
+  // A line of more steps stays. Returns why nothing could be written; empty if it was.
   std::string remember(const MachineKey& key, const KnownChoices& known) const;
 
  private:

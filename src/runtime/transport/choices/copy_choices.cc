@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <vector>
 
 #include "core/error.h"
 
@@ -36,7 +37,8 @@ const CopyChoiceField& fieldNamed(std::string_view name) {
   throw Error(ResultCode::kInvalidArgument, "there is no choice '{}'; there are {}", name, names);
 }
 
-void setField(CopyChoices& choices, std::string_view part) {
+// Returns the field.
+std::uint64_t CopyChoices::*setField(CopyChoices& choices, std::string_view part) {
   const std::size_t equals = part.find('=');
   const CopyChoiceField& field = fieldNamed(part.substr(0, equals));
   const std::string_view digits = equals == std::string_view::npos ? "" : part.substr(equals + 1);
@@ -47,6 +49,20 @@ void setField(CopyChoices& choices, std::string_view part) {
     throw Error(ResultCode::kInvalidArgument, "'{}': {} is a number from {} to {}", part, field.name,
                 field.least, field.most);
   choices.*field.value = value;
+  return field.value;
+}
+
+// Two fields that belong together: sizes from the one on, and less than the other.
+struct SizeRange {
+  std::uint64_t CopyChoices::*from;
+  std::uint64_t CopyChoices::*upTo;
+};
+constexpr SizeRange kRanges[] = {{&CopyChoices::readFrom, &CopyChoices::readUpTo},
+                                 {&CopyChoices::blockReadFrom, &CopyChoices::blockReadUpTo},
+                                 {&CopyChoices::reduceReadFrom, &CopyChoices::reduceReadUpTo}};
+
+std::string_view nameOf(std::uint64_t CopyChoices::*value) {
+  return std::ranges::find(kFields, value, &CopyChoiceField::value)->name;
 }
 
 }  // namespace
@@ -82,10 +98,20 @@ std::string CopyChoices::text() const {
 
 CopyChoices CopyChoices::fromText(std::string_view text, const CopyChoices& base) {
   CopyChoices choices = base;
+  std::vector<std::uint64_t CopyChoices::*> named;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of(" ,"), text.size());
-    if (end > 0) setField(choices, text.substr(0, end));
+    if (end > 0) named.push_back(setField(choices, text.substr(0, end)));
     text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  for (const auto& [from, upTo] : kRanges) {
+    const bool namesFrom = std::ranges::count(named, from) > 0,
+               namesUpTo = std::ranges::count(named, upTo) > 0;
+    if (namesFrom && !namesUpTo) choices.*upTo = kMost;
+    if (namesUpTo && !namesFrom) choices.*from = 0;
+    if (choices.*from > choices.*upTo)
+      throw Error(ResultCode::kInvalidArgument, "{}={} is more than {}={}", nameOf(from), choices.*from,
+                  nameOf(upTo), choices.*upTo);
   }
   return choices;
 }

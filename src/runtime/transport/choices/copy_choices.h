@@ -87,8 +87,8 @@ struct CopyChoices {
 
   // "NAME=BYTES", with a space in between, for all fields.
   std::string text() const;
-  // The fields of `text`, with spaces or commas in between; others are those of `base`. Throws Error (ncclInvalidArgument) that
-  // names the field.
+  // The fields of `text`, with spaces or commas in between; others are those of `base`, but for sizes of which only one end is named: they go
+  // from 0 on, or to the largest. Throws Error (ncclInvalidArgument) that names the field.
   static CopyChoices fromText(std::string_view text, const CopyChoices& base);
   static CopyChoices fromText(std::string_view text) { return fromText(text, CopyChoices()); }
 
