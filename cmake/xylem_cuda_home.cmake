@@ -12,7 +12,7 @@ string(REGEX REPLACE "/$" "" tree_to_prefix ${tree_to_prefix})
 file(CREATE_LINK ../${tree_to_prefix}/${CMAKE_INSTALL_BINDIR}/xylem-cc ${tree}/bin/nvcc SYMBOLIC)
 
 set(headers ../${tree_to_prefix}/${XYLEM_INSTALL_NCCLDIR})
-foreach(name nccl.h nccl_net.h host)
+foreach(name nccl.h nccl_common.h nccl_net.h nccl_tuner.h nccl_profiler.h nccl_env.h host)
   file(CREATE_LINK ${headers}/${name} ${tree}/include/${name} SYMBOLIC)
 endforeach()
 file(CREATE_LINK ${headers}/host/nvtx3 ${tree}/include/nvtx3 SYMBOLIC)

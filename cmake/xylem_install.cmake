@@ -14,7 +14,9 @@ install(TARGETS xylem-shared xylem-plan-shared EXPORT xylem
         LIBRARY COMPONENT library NAMELINK_COMPONENT dev)
 install(DIRECTORY include/xylem/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xylem COMPONENT dev
         FILES_MATCHING PATTERN "*.h")
-install(FILES include/nccl.h include/nccl_net.h DESTINATION ${XYLEM_INSTALL_NCCLDIR} COMPONENT dev)
+install(FILES include/nccl.h include/nccl_common.h include/nccl_net.h include/nccl_tuner.h include/nccl_profiler.h
+              include/nccl_env.h
+        DESTINATION ${XYLEM_INSTALL_NCCLDIR} COMPONENT dev)
 install(DIRECTORY include/host DESTINATION ${XYLEM_INSTALL_NCCLDIR} COMPONENT dev
         FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(TARGETS nccl-net-xylem LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)

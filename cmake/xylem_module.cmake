@@ -51,6 +51,8 @@ function(xylem_library NAME)
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     set_target_properties(${NAME}-${suffix} PROPERTIES LINKER_LANGUAGE CXX)
   endforeach()
+  # The installed headers need it of a program's compiler.
+  target_compile_features(${NAME}-shared INTERFACE cxx_std_17)
   target_include_directories(${NAME}-static PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
   set_target_properties(${NAME}-shared PROPERTIES OUTPUT_NAME ${NAME} EXPORT_NAME ${NAME}
                         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "nccl.h"
+#include "nccl_common.h"
 
 #define NCCL_NET_HANDLE_MAXSIZE 128
 #define NCCL_PTR_HOST 0x1
@@ -29,37 +29,6 @@
 #define NCCL_NET_MAX_DEVS_PER_NIC_V12 8
 #define NCCL_NET_MAX_DEVS_PER_NIC NCCL_NET_MAX_DEVS_PER_NIC_V9
 
-typedef enum {
-  NCCL_LOG_NONE = 0,
-  NCCL_LOG_VERSION = 1,
-  NCCL_LOG_WARN = 2,
-  NCCL_LOG_INFO = 3,
-  NCCL_LOG_ABORT = 4,
-  NCCL_LOG_TRACE = 5
-} ncclDebugLogLevel;
-typedef enum {
-  NCCL_INIT = 0x1,
-  NCCL_COLL = 0x2,
-  NCCL_P2P = 0x4,
-  NCCL_SHM = 0x8,
-  NCCL_NET = 0x10,
-  NCCL_GRAPH = 0x20,
-  NCCL_TUNING = 0x40,
-  NCCL_ENV = 0x80,
-  NCCL_ALLOC = 0x100,
-  NCCL_CALL = 0x200,
-  NCCL_PROXY = 0x400,
-  NCCL_NVLS = 0x800,
-  NCCL_BOOTSTRAP = 0x1000,
-  NCCL_REG = 0x2000,
-  NCCL_PROFILE = 0x4000,
-  NCCL_RAS = 0x8000,
-  NCCL_ALL = ~0
-} ncclDebugLogSubSys;
-
-/* Prints as printf, if the level and the subsystem (`flags`) are asked for. A plugin may call it from any thread. */
-typedef void (*ncclDebugLogger_t)(ncclDebugLogLevel level, unsigned long flags, const char* file, int line,
-                                  const char* format, ...);
 /* Kinds: 0 start, which writes *event; 1 stop, 2 update, 3 update and stop. */
 typedef ncclResult_t (*ncclProfilerCallback_t)(void** event, int kind, void* parent, int64_t pluginId,
                                                void* data);

@@ -16,7 +16,8 @@ step "install"
 mv "$work/first" "$work/prefix" # installed files must not contain the build folder's path
 prefix=$work/prefix
 for file in bin/xylem "$libdir/libxylem.so" "$libdir/libxylem-plan.so" include/xylem/plan.h \
-  include/xylem/nccl/nccl.h include/xylem/nccl/nccl_net.h include/xylem/nccl/host/nvtx3/nvtx3.hpp share/xylem/topologies/dgxh100.xml; do
+  include/xylem/nccl/nccl.h include/xylem/nccl/nccl_net.h include/xylem/nccl/nccl_tuner.h include/xylem/nccl/nccl_profiler.h \
+  include/xylem/nccl/nccl_env.h include/xylem/nccl/nccl_common.h include/xylem/nccl/host/nvtx3/nvtx3.hpp share/xylem/topologies/dgxh100.xml; do
   [ -e "$prefix/$file" ] || { echo "not installed: $file" && exit 1; }
 done
 topology=$prefix/share/xylem/topologies/dgxh100.xml
@@ -96,7 +97,10 @@ cat >"$work/headers.c" <<'PROGRAM'
 #include <cuda_fp4.h>
 #include <cuda_fp6.h>
 #include <math_constants.h>
+#include <nccl_env.h>
 #include <nccl_net.h>
+#include <nccl_profiler.h>
+#include <nccl_tuner.h>
 #include <nvToolsExt.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCuda.h>
