@@ -93,7 +93,7 @@ typedef struct {
 typedef enum {
   ncclSuccess = 0,
   ncclUnhandledCudaError = 1, /* a call to the device failed */
-  ncclSystemError = 2,        /* a call to the operating system failed */
+  ncclSystemError = 2,        /* a call to the operating system, a network or a plugin failed */
   ncclInternalError = 3,      /* a bug of the library */
   ncclInvalidArgument = 4,    /* an argument that cannot be used */
   ncclInvalidUsage = 5,       /* arguments or a set-up that do not fit together, often across ranks */

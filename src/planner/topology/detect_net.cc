@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -60,29 +62,31 @@ constexpr const char* kNicClass = "0x02";
 // No driver tells a latency. The text has NCCL's form of floating-point numbers.
 constexpr const char* kLatency = "0.000000";
 
-// The first net element of that name in document order, or kNoElement.
-ElementId findNet(const Document& document, ElementId below, const std::string& name) {
+// The net elements by name, of equal names the first one in document order.
+using NetsByName = std::map<std::string, ElementId, std::less<>>;
+
+void collectNets(const Document& document, ElementId below, NetsByName& nets) {
   const std::string* own = document.attribute(below, "name");
-  if (document[below].name == "net" && own != nullptr && *own == name) return below;
-  for (const ElementId child : document[below].children)
-    if (const ElementId found = findNet(document, child, name); found != kNoElement) return found;
-  return kNoElement;
+  if (document[below].name == "net" && own != nullptr) nets.emplace(*own, below);
+  for (const ElementId child : document[below].children) collectNets(document, child, nets);
 }
 
 // The element that a topology file has for the device, with its missing surroundings, or a new one.
-ElementId netElement(Document& document, CpuElements& cpus, PciTree& pci, const NetDevice& device) {
-  if (const ElementId known = findNet(document, document.root(), device.name); known != kNoElement) {
-    const ElementId above = document[document[known].parent].parent;
+ElementId netElement(Document& document, CpuElements& cpus, PciTree& pci, NetsByName& nets,
+                     const NetDevice& device) {
+  if (const auto known = nets.find(device.name); known != nets.end()) {
+    const ElementId above = document[document[known->second].parent].parent;
     if (document[above].name == "cpu") cpus.complete(above);
     if (const std::string* busId = document.attribute(above, "busid"))
       pci.attach(std::string(*busId), kNicClass);
-    return known;
+    return known->second;
   }
   const ElementId parent = device.busId.empty() ? cpus.first() : pci.attach(device.busId, kNicClass);
   ElementId nic = document.child(parent, "nic");
   if (nic == kNoElement) nic = document.add(parent, "nic");
   const ElementId net = document.add(nic, "net");
   document.set(net, "name", device.name);
+  nets.emplace(device.name, net);
   return net;
 }
 
@@ -144,9 +148,11 @@ std::vector<NetDevice> socketDevices(const std::vector<NetInterface>& interfaces
 
 std::vector<ElementId> addNets(Document& document, CpuElements& cpus, PciTree& pci,
                                std::span<const NetDevice> devices) {
+  NetsByName known;
+  collectNets(document, document.root(), known);
   std::vector<ElementId> nets;
   for (const NetDevice& device : devices) {
-    const ElementId net = netElement(document, cpus, pci, device);
+    const ElementId net = netElement(document, cpus, pci, known, device);
     document.set(net, "dev", std::to_string(nets.size()));
     document.setIfAbsent(net, "latency", kLatency);
     document.setIfAbsent(net, "speed", std::to_string(device.speed));

@@ -22,7 +22,7 @@ const char* pncclGetErrorString(ncclResult_t result) {
     case ncclUnhandledCudaError:
       return "a call to the device failed";
     case ncclSystemError:
-      return "a call to the operating system failed";
+      return "a call to the operating system, a network or a plugin failed";
     case ncclInternalError:
       return "internal error: a bug of the library";
     case ncclInvalidArgument:

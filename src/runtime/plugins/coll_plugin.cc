@@ -24,7 +24,8 @@ class VersionedColl final : public CollFunctions {
 
   abi::Result init(abi::LogFunction log, std::uint64_t communicator, void*& context) override {
     context = nullptr;
-    if (table_.init == nullptr) return abi::kInternalError;
+    if (table_.init == nullptr)
+      throw Error(ResultCode::kInvalidUsage, "{} (v{}) has no function init", name(), V);
     if constexpr (V >= 11)
       return table_.init(&context, communicator, log);
     else
@@ -38,7 +39,9 @@ class VersionedColl final : public CollFunctions {
 
   abi::Result devices(int& count) override {
     count = 0;
-    return table_.devices == nullptr ? abi::kInternalError : table_.devices(&count);
+    if (table_.devices == nullptr)
+      throw Error(ResultCode::kInvalidUsage, "{} (v{}) has no function devices", name(), V);
+    return table_.devices(&count);
   }
 
   std::string missing() const override {
@@ -191,7 +194,7 @@ CollPlugin::CollPlugin(std::shared_ptr<const PluginLibrary> library, const std::
       functions_(collTable(*library_)),
       name_(functions_->name()) {
   const auto alone = oneAtATime();
-  requireSuccess(functions_->init(log_, 0, context_), "init", name_);
+  requireSuccess(functions_->init(log_, 0, context_), "init", label());
   try {
     check();
   } catch (...) {
@@ -211,7 +214,7 @@ CollUse::CollUse(std::shared_ptr<const CollPlugin> plugin, std::uint64_t communi
   CollFunctions& functions = plugin_->functions();
   if (!functions.hasContexts()) return;
   const auto alone = oneAtATime();
-  requireSuccess(functions.init(plugin_->log_, communicator, context_), "init", plugin_->name());
+  requireSuccess(functions.init(plugin_->log_, communicator, context_), "init", plugin_->label());
 }
 
 CollUse::~CollUse() {
@@ -221,29 +224,34 @@ CollUse::~CollUse() {
 }
 
 void CollPlugin::check() {
-  requireSuccess(functions_->devices(devices_), "devices", name_);
-  if (devices_ <= 0) throw Error(ResultCode::kInvalidUsage, "{} has no devices", name_);
+  requireSuccess(functions_->devices(devices_), "devices", label());
+  checkDeviceCount(name_, devices_);
   if (const std::string missing = functions_->missing(); !missing.empty())
     throw Error(ResultCode::kInvalidUsage, "{} (v{}) has no function {}", name_, functions_->version(),
                 missing);
-  checkDevices();
+  for (int device = 0; device < devices_; ++device)
+    checkProperties(name_, device, Carries::kReductions, properties(device));
+  checkReductions();
 }
 
-void CollPlugin::checkDevices() {
-  for (int device = 0; device < devices_; ++device) {
-    const transport::NetProperties read = properties(device);
-    if ((read.pointers & transport::kHostPointer) == 0)
-      throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) takes no host memory", name_, device,
-                  read.name);
-    if (read.maxBytes == 0 || read.maxBytes > abi::kMaxBytes)
-      throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) says that reductions have {} bytes at most",
-                  name_, device, read.name, read.maxBytes);
-  }
+// Some plugins fail for what they do not reduce, so that a failure alone is no reason.
+void CollPlugin::checkReductions() {
+  abi::Result failure = abi::kSuccess;
+  for (int type = 0; type < kDataTypes; ++type)
+    for (int op = 0; op < static_cast<int>(ReduceOp::kAvg); ++op) {
+      bool answer = false;
+      const abi::Result result =
+          functions_->reduces(static_cast<DataType>(type), static_cast<ReduceOp>(op), answer);
+      if (result == abi::kSuccess && answer) return;
+      if (result != abi::kSuccess) failure = result;
+    }
+  requireSuccess(failure, "reduceSupport", label());
+  throw Error(ResultCode::kInvalidUsage, "{} reduces no data type with any operator", name_);
 }
 
 transport::NetProperties CollPlugin::properties(int device) const {
   transport::NetProperties read;
-  requireSuccess(functions_->properties(device, read), "getProperties", name_);
+  requireSuccess(functions_->properties(device, read), "getProperties", label());
   return read;
 }
 

@@ -71,6 +71,8 @@ class CollPlugin {
   CollPlugin& operator=(const CollPlugin&) = delete;
 
   const std::string& name() const { return name_; }
+  // For errors: `collnet plugin Test`.
+  std::string label() const { return "collnet plugin " + name_; }
   int deviceCount() const { return devices_; }
   transport::NetProperties properties(int device) const;
   bool reduces(DataType type, ReduceOp op) const;
@@ -79,7 +81,7 @@ class CollPlugin {
  private:
   friend class CollUse;
   void check();
-  void checkDevices();
+  void checkReductions();
 
   std::shared_ptr<const PluginLibrary> library_;
   const abi::LogFunction log_;

@@ -22,10 +22,10 @@ class EnvPlugin {
             std::shared_ptr<const Logger> log)
       : library_(std::move(library)) {
     if (table.version == 1)
-      start<abi::EnvV1>(table.object,
+      start<abi::EnvV1>(table,
                         [](const auto& init) { return init(NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH, kSuffix); });
     else
-      start<abi::EnvV2>(table.object, [&](const auto& init) {
+      start<abi::EnvV2>(table, [&](const auto& init) {
         return init(NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH, kSuffix, pluginLog(log));
       });
     log->info(Subsystem::kInit, "ENV/Plugin: Loaded env plugin {} (v{})", name_, table.version);
@@ -41,15 +41,13 @@ class EnvPlugin {
 
  private:
   template <typename Table, typename Init>
-  void start(void* object, const Init& init) {
-    const Table& table = *static_cast<const Table*>(object);
-    name_ = table.name == nullptr ? "" : table.name;
-    if (table.init == nullptr || table.getEnv == nullptr)
-      throw Error(ResultCode::kInvalidUsage, "{}={}: plugin {} has no function {}", kVariable,
-                  library_->name(), name_, table.init == nullptr ? "init" : "getEnv");
-    if (const abi::Result result = init(table.init); result != abi::kSuccess)
-      throw Error(ResultCode::kInternalError, "{}={}: init of plugin {} failed with result {}", kVariable,
-                  library_->name(), name_, result);
+  void start(const VersionedSymbol& found, const Init& init) {
+    const Table& table = *static_cast<const Table*>(found.object);
+    name_ = nameOf(table.name);
+    const std::string label = fmt::format("{}={}: env plugin {}", kVariable, library_->name(), name_);
+    requireFunctions(label, found.version,
+                     {{"init", table.init != nullptr}, {"getEnv", table.getEnv != nullptr}});
+    requireSuccess(init(table.init), "init", label);
     finalize_ = table.finalize;
     getEnv_ = table.getEnv;
   }

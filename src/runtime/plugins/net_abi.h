@@ -22,6 +22,10 @@ constexpr std::size_t kHandleBytes = 128;
 constexpr std::size_t kMaxBytesBeforeV9 = std::size_t{1} << 30;
 constexpr std::size_t kMaxReducedBytesBeforeV9 = std::size_t{1} << 29;
 constexpr std::size_t kMaxBytes = std::size_t{1} << 40;
+// Bounds of what a plugin may say of its devices: more is garbage.
+constexpr int kMaxDevices = 1024;
+constexpr std::size_t kMaxDeviceName = 255;
+constexpr int kMaxSpeed = 1'000'000'000;  // Mbit/s
 // In *request when irecv is called, from version 9 on: the caller does not need to know when the receive is
 // done.
 constexpr std::uintptr_t kOptionalCompletion = 1;

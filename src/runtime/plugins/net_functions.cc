@@ -22,7 +22,8 @@ class VersionedNet final : public NetFunctions {
 
   abi::Result init(abi::LogFunction log, const NetUser& user, void*& context) override {
     context = nullptr;
-    if (table_.init == nullptr) return abi::kInternalError;
+    if (table_.init == nullptr)
+      throw Error(ResultCode::kInvalidUsage, "{} (v{}) has no function init", name(), V);
     if constexpr (V >= 11) {
       abi::CommConfig config{user.trafficClass};
       return table_.init(&context, user.communicator, &config, log, noEvents);
@@ -189,6 +190,31 @@ std::unique_ptr<NetFunctions> ofVersion(int version, void* table) {
 
 std::unique_ptr<NetFunctions> netFunctions(int version, void* table) {
   return ofVersion<abi::kNewestNet>(version, table);
+}
+
+void checkDeviceCount(const std::string& plugin, int devices) {
+  if (devices <= 0) throw Error(ResultCode::kInvalidUsage, "{} has no devices", plugin);
+  if (devices > abi::kMaxDevices)
+    throw Error(ResultCode::kInvalidUsage, "{} says that it has {} devices; up to {} are possible", plugin,
+                devices, abi::kMaxDevices);
+}
+
+void checkProperties(const std::string& plugin, int device, Carries what,
+                     const transport::NetProperties& properties) {
+  const std::string& name = properties.name;
+  if (name.empty()) throw Error(ResultCode::kInvalidUsage, "{}: device {} has no name", plugin, device);
+  if (name.size() > abi::kMaxDeviceName)
+    throw Error(ResultCode::kInvalidUsage, "{}: device {} has a name of {} characters; up to {} are possible",
+                plugin, device, name.size(), abi::kMaxDeviceName);
+  if ((properties.pointers & transport::kHostPointer) == 0)
+    throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) takes no host memory", plugin, device, name);
+  if (properties.speed > abi::kMaxSpeed)
+    throw Error(ResultCode::kInvalidUsage,
+                "{}: device {} ({}) says that its speed is {} Mbit/s; up to {} are possible", plugin, device,
+                name, properties.speed, abi::kMaxSpeed);
+  if (properties.maxBytes == 0 || properties.maxBytes > abi::kMaxBytes)
+    throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) says that {} have {} bytes at most", plugin,
+                device, name, what == Carries::kMessages ? "messages" : "reductions", properties.maxBytes);
 }
 
 }  // namespace xylem::plugins

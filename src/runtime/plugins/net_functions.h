@@ -122,4 +122,10 @@ abi::Result readProperties(abi::Result (*get)(int, abi::Properties<V>*), int dev
   return result;
 }
 
+// Throws if no device of `plugin` can have these properties.
+void checkProperties(const std::string& plugin, int device, Carries what,
+                     const transport::NetProperties& properties);
+// The same for the number of devices.
+void checkDeviceCount(const std::string& plugin, int devices);
+
 }  // namespace xylem::plugins

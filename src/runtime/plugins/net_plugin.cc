@@ -36,7 +36,7 @@ NetPlugin::NetPlugin(std::shared_ptr<const PluginLibrary> library, const std::sh
     throw Error(ResultCode::kInvalidUsage, "{}: its version {} may have another layout than NCCL's", name_,
                 functions_->version());
   const auto alone = oneAtATime();
-  requireSuccess(functions_->init(log_, {}, context_), "init", name_);
+  requireSuccess(functions_->init(log_, {}, context_), "init", label());
   try {
     check();
   } catch (...) {
@@ -56,8 +56,8 @@ void NetPlugin::check() {
   if (const std::string missing = functions_->missing(); !missing.empty())
     throw Error(ResultCode::kInvalidUsage, "{} (v{}) has no function {}", name_, functions_->version(),
                 missing);
-  requireSuccess(functions_->devices(devices_), "devices", name_);
-  if (devices_ <= 0) throw Error(ResultCode::kInvalidUsage, "{} has no devices", name_);
+  requireSuccess(functions_->devices(devices_), "devices", label());
+  checkDeviceCount(name_, devices_);
   checkDevices();
 }
 
@@ -66,7 +66,7 @@ NetUse::NetUse(std::shared_ptr<const NetPlugin> plugin, const NetUser& user)
   NetFunctions& functions = plugin_->functions();
   if (!functions.hasContexts()) return;
   const auto alone = oneAtATime();
-  requireSuccess(functions.init(plugin_->log_, user_, context_), "init", plugin_->name());
+  requireSuccess(functions.init(plugin_->log_, user_, context_), "init", plugin_->label());
 }
 
 NetUse::~NetUse() {
@@ -81,16 +81,11 @@ void NetPlugin::checkDevices() {
   for (int device = 0; device < devices_; ++device) {
     transport::NetProperties read;
     int type = abi::kHostNetDevice;
-    requireSuccess(functions_->properties(device, read, type), "getProperties", name_);
+    requireSuccess(functions_->properties(device, read, type), "getProperties", label());
     if (type != abi::kHostNetDevice)
       throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) moves data by a GPU (type {})", name_,
                   device, read.name, type);
-    if ((read.pointers & transport::kHostPointer) == 0)
-      throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) takes no host memory", name_, device,
-                  read.name);
-    if (read.maxBytes == 0 || read.maxBytes > abi::kMaxBytes)
-      throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) says that messages have {} bytes at most",
-                  name_, device, read.name, read.maxBytes);
+    checkProperties(name_, device, Carries::kMessages, read);
   }
 }
 
@@ -108,7 +103,7 @@ std::shared_ptr<const CollPlugin> NetPlugin::collective(const std::shared_ptr<co
 transport::NetProperties NetPlugin::properties(int device) const {
   transport::NetProperties read;
   int type = 0;
-  requireSuccess(functions_->properties(device, read, type), "getProperties", name_);
+  requireSuccess(functions_->properties(device, read, type), "getProperties", label());
   return read;
 }
 

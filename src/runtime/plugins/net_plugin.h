@@ -31,6 +31,8 @@ class NetPlugin {
   static std::string nameOf(const PluginLibrary& library);
 
   const std::string& name() const { return name_; }
+  // For errors: `net plugin Test`.
+  std::string label() const { return "net plugin " + name_; }
   int deviceCount() const { return devices_; }
   transport::NetProperties properties(int device) const;
   NetFunctions& functions() const { return *functions_; }

@@ -45,20 +45,35 @@ std::vector<std::string> pluginEntries(std::string_view list) {
   return entries;
 }
 
+namespace {
+
+// Whether the linker found nothing of that name. It also looks into folders, and says the same of a library that another
+// one needs. A name without a slash may be that of a folder beside the libraries.
+bool isMissing(const std::string& name, const std::string& error) {
+  if (name.find('/') == std::string::npos && error.find("Is a directory") != std::string::npos) return true;
+  return error.starts_with(name + ":") && error.find("No such file") != std::string::npos;
+}
+
+}  // namespace
+
 std::shared_ptr<const PluginLibrary> PluginLibrary::find(const LibrarySearch& search, const Logger& log) {
-  std::string tried;
+  std::string missing;
+  bool failed = false;
   for (const std::string& name : libraryNames(search.prefix, search.value)) {
     auto library = std::make_shared<PluginLibrary>(name);
     if (library->library_) {
       log.info(Subsystem::kInit, "{}: Plugin load {} succeeded", search.who, library->name());
       return library;
     }
-    // Log why a library cannot be loaded, unless it just does not exist.
-    if (library->library_.error().find("No such file") == std::string::npos)
-      log.info(Subsystem::kInit, "{}: {}", search.who, library->library_.error());
-    tried += " " + name;
+    if (isMissing(name, library->library_.error())) {
+      missing += " " + name;
+      continue;
+    }
+    failed = true;
+    log.info(Subsystem::kInit, "{}: cannot load {}: {}", search.who, library->name(),
+             library->library_.error());
   }
-  if (!tried.empty()) log.info(Subsystem::kInit, "{}: Could not find:{}", search.who, tried);
+  if (!missing.empty() && !failed) log.info(Subsystem::kInit, "{}: Could not find:{}", search.who, missing);
   return nullptr;
 }
 

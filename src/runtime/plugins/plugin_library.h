@@ -5,8 +5,9 @@
 //   libraryNames("libnccl-net", "ofi")    ->  {"ofi", "libnccl-net-ofi.so"}
 //   if (auto library = PluginLibrary::find({"NET/Plugin", kNetPrefix, "ofi"}, log))
 //     if (const VersionedSymbol table = library->newest(abi::kNetSymbol, 10, 6); table.object) ...
-//   requireSuccess(functions.init(pluginLog(log)), "init", name);
+//   requireSuccess(functions.init(pluginLog(log)), "init", "net plugin Test");
 
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -45,7 +46,8 @@ struct LibrarySearch {
 
 class PluginLibrary {
  public:
-  // Null if there is no such library, which is no error; the log says which names were tried.
+  // Null if there is no such library, which is no error; the log says which names were tried, and why a library that there is
+  // cannot be loaded.
   static std::shared_ptr<const PluginLibrary> find(const LibrarySearch& search, const Logger& log);
 
   // `the program`, or the name under which it was found.
@@ -76,9 +78,31 @@ inline std::string resultText(abi::Result result) {
   return fmt::format("{} ({})", known ? kTexts[result] : "unknown result", result);
 }
 
-inline void requireSuccess(abi::Result result, const char* what, const std::string& name) {
+// The name in a plugin's table.
+inline std::string nameOf(const char* name) { return name == nullptr ? "without a name" : name; }
+
+// `net plugin Test: isend failed: internal error (3)`; the plugin is given with its kind.
+inline std::string failureText(const std::string& plugin, const char* function, abi::Result result) {
+  return fmt::format("{}: {} failed: {}", plugin, function, resultText(result));
+}
+
+// A plugin that fails is ncclSystemError whatever it returns: its own code would blame the library, or the program that
+// calls it.
+inline void requireSuccess(abi::Result result, const char* function, const std::string& plugin) {
   if (result != abi::kSuccess)
-    throw Error(ResultCode::kSystemError, "{}: {} failed: {}", name, what, resultText(result));
+    throw Error(ResultCode::kSystemError, "{}", failureText(plugin, function, result));
+}
+
+// Throws if a table lacks a function that every plugin of its kind has, and names the function.
+struct TableFunction {
+  const char* name = nullptr;
+  bool there = false;
+};
+inline void requireFunctions(const std::string& plugin, int version,
+                             std::initializer_list<TableFunction> functions) {
+  for (const auto& [function, there] : functions)
+    if (!there)
+      throw Error(ResultCode::kInvalidUsage, "{} (v{}) has no function {}", plugin, version, function);
 }
 
 // Whether a result means a broken connection, which plugins report in two ways.

@@ -14,11 +14,11 @@
 namespace xylem::plugins {
 namespace {
 
-void check(abi::Result result, const char* what, const NetPlugin& plugin) {
-  if (result == abi::kSuccess) return;
-  const std::string text = fmt::format("network plugin {}: {}: {}", plugin.name(), what, resultText(result));
-  if (breaksLink(result)) throw transport::LinkBroken(false, text);
-  throw Error(ResultCode::kInternalError, "{}", text);
+// Throws LinkBroken for the results by which plugins report a broken connection.
+template <typename Plugin>
+void check(abi::Result result, const char* function, const Plugin& plugin) {
+  if (breaksLink(result)) throw transport::LinkBroken(false, failureText(plugin.label(), function, result));
+  requireSuccess(result, function, plugin.label());
 }
 
 // The plugin, and with it the use that is made of it: what is made with a context ends before that.
@@ -61,8 +61,8 @@ class PluginLink : public Base {
   NetFunctions& net() const { return plugin_->functions(); }
   void checkSize(std::size_t bytes) const {
     if (bytes > maxBytes_)
-      throw Error(ResultCode::kInternalError, "network plugin {} carries {} bytes at once, not {}",
-                  plugin_->name(), maxBytes_, bytes);
+      throw Error(ResultCode::kInternalError, "{} carries {} bytes at once, not {}", plugin_->label(),
+                  maxBytes_, bytes);
   }
 
   std::shared_ptr<const NetPlugin> plugin_;
@@ -188,7 +188,7 @@ class PluginListener final : public transport::NetListener {
       : plugin_(pluginOf(use)), device_(device) {
     check(net().listen(use->context(), device, handle_, listening_), "listen", *plugin_);
     if (listening_ == nullptr)
-      throw Error(ResultCode::kInternalError, "network plugin {}: listen gave nothing", plugin_->name());
+      throw Error(ResultCode::kSystemError, "{}: listen returned nothing", plugin_->label());
   }
   ~PluginListener() override { close(); }
   const transport::NetHandle& handle() const override { return handle_; }
@@ -264,21 +264,12 @@ std::unique_ptr<transport::NetConnector> PluginNetwork::call(int device, const t
 
 namespace {
 
-void checkCall(abi::Result result, const char* what, const CollPlugin& plugin) {
-  if (result == abi::kSuccess) return;
-  const std::string text =
-      fmt::format("the reducing network of plugin {}: {}: {}", plugin.name(), what, resultText(result));
-  if (breaksLink(result)) throw transport::LinkBroken(false, text);
-  throw Error(ResultCode::kSystemError, "{}", text);
-}
-
 class PluginCollListener final : public transport::CollListener {
  public:
   PluginCollListener(const std::shared_ptr<const CollUse>& use, int device) : plugin_(pluginOf(use)) {
-    checkCall(plugin_->functions().listen(use->context(), device, handle_, listening_), "listen", *plugin_);
+    check(plugin_->functions().listen(use->context(), device, handle_, listening_), "listen", *plugin_);
     if (listening_ == nullptr)
-      throw Error(ResultCode::kSystemError, "the reducing network of plugin {}: listen gave nothing",
-                  plugin_->name());
+      throw Error(ResultCode::kSystemError, "{}: listen returned nothing", plugin_->label());
   }
   ~PluginCollListener() override { plugin_->functions().closeListen(listening_); }
   PluginCollListener(const PluginCollListener&) = delete;
@@ -304,7 +295,7 @@ class PluginCollLink final : public transport::CollLink {
   transport::NetMemory* registerMemory(std::byte* data, std::size_t bytes,
                                        transport::NetPointer kind) override {
     void* memory = nullptr;
-    checkCall(coll().registerMemory(comm_, data, bytes, static_cast<int>(kind), memory), "regMr", *plugin_);
+    check(coll().registerMemory(comm_, data, bytes, static_cast<int>(kind), memory), "regMr", *plugin_);
     return static_cast<transport::NetMemory*>(memory);
   }
   void deregisterMemory(transport::NetMemory* memory) override { coll().deregisterMemory(comm_, memory); }
@@ -313,29 +304,29 @@ class PluginCollLink final : public transport::CollLink {
                                     ReduceOp op, transport::NetMemory* inMemory,
                                     transport::NetMemory* outMemory) override {
     void* request = nullptr;
-    checkCall(coll().iallreduce(comm_, const_cast<std::byte*>(in), out, count, type, op, inMemory, outMemory,
-                                request),
-              "iallreduce", *plugin_);
+    check(coll().iallreduce(comm_, const_cast<std::byte*>(in), out, count, type, op, inMemory, outMemory,
+                            request),
+          "iallreduce", *plugin_);
     return static_cast<transport::NetRequest*>(request);
   }
   transport::NetRequest* iallgather(const std::byte* in, std::span<const transport::CollPart> out,
                                     transport::NetMemory* inMemory,
                                     transport::NetMemory* outMemory) override {
     void* request = nullptr;
-    checkCall(coll().iallgather(comm_, in, out, inMemory, outMemory, request), "iallgather", *plugin_);
+    check(coll().iallgather(comm_, in, out, inMemory, outMemory, request), "iallgather", *plugin_);
     return static_cast<transport::NetRequest*>(request);
   }
   transport::NetRequest* ireducescatter(std::span<const transport::CollPart> in, std::byte* out,
                                         DataType type, ReduceOp op, transport::NetMemory* inMemory,
                                         transport::NetMemory* outMemory) override {
     void* request = nullptr;
-    checkCall(coll().ireducescatter(comm_, in, out, type, op, inMemory, outMemory, request), "ireducescatter",
-              *plugin_);
+    check(coll().ireducescatter(comm_, in, out, type, op, inMemory, outMemory, request), "ireducescatter",
+          *plugin_);
     return static_cast<transport::NetRequest*>(request);
   }
   bool test(transport::NetRequest* request) override {
     bool done = false;
-    checkCall(coll().test(request, done), "test", *plugin_);
+    check(coll().test(request, done), "test", *plugin_);
     return done;
   }
 
@@ -367,11 +358,10 @@ std::unique_ptr<transport::CollLink> PluginCollNetwork::connect(std::span<const 
                                                                 int self, transport::CollListener& listener) {
   std::vector<transport::NetHandle> own(handles.begin(), handles.end());
   void* comm = nullptr;
-  checkCall(plugin_->functions().connect(own, self, static_cast<PluginCollListener&>(listener).comm(), comm),
-            "connect", *plugin_);
+  check(plugin_->functions().connect(own, self, static_cast<PluginCollListener&>(listener).comm(), comm),
+        "connect", *plugin_);
   if (comm == nullptr)
-    throw Error(ResultCode::kSystemError, "the reducing network of plugin {}: connect gave nothing",
-                plugin_->name());
+    throw Error(ResultCode::kSystemError, "{}: connect returned nothing", plugin_->label());
   return std::make_unique<PluginCollLink>(pluginOf(use_), comm);
 }
 

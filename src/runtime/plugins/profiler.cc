@@ -84,14 +84,16 @@ Profiler::Profiler(std::shared_ptr<const PluginLibrary> library, VersionedSymbol
                    const ProfiledRank& rank, const std::shared_ptr<const Logger>& log)
     : library_(std::move(library)), table_(table), rank_(rank) {
   const abi::Profiler& functions = this->table();
-  if (functions.init == nullptr || functions.startEvent == nullptr || functions.stopEvent == nullptr ||
-      functions.recordEventState == nullptr || functions.finalize == nullptr)
-    throw Error(ResultCode::kInvalidUsage, "the profiler of {} lacks functions", library_->name());
-  if (const abi::Result result = initialize(table_, rank, pluginLog(log), &context_); result != abi::kSuccess)
-    throw Error(ResultCode::kSystemError, "the profiler of {} could not start: {}", library_->name(),
-                resultText(result));
-  log->info(Subsystem::kInit, "{}: Using profiler plugin {} (v{})", kProfilerPlugin,
-            functions.name == nullptr ? "without a name" : functions.name, table_.version);
+  const std::string label = fmt::format("profiler plugin {} of {}", nameOf(functions.name), library_->name());
+  requireFunctions(label, table_.version,
+                   {{"init", functions.init != nullptr},
+                    {"startEvent", functions.startEvent != nullptr},
+                    {"stopEvent", functions.stopEvent != nullptr},
+                    {"recordEventState", functions.recordEventState != nullptr},
+                    {"finalize", functions.finalize != nullptr}});
+  requireSuccess(initialize(table_, rank, pluginLog(log), &context_), "init", label);
+  log->info(Subsystem::kInit, "{}: Using profiler plugin {} (v{})", kProfilerPlugin, nameOf(functions.name),
+            table_.version);
 }
 
 Profiler::~Profiler() {
@@ -278,7 +280,7 @@ std::unique_ptr<Profiler> findProfiler(const Settings& settings, const ProfiledR
   try {
     return std::make_unique<Profiler>(std::move(library), table, rank, log);
   } catch (const Error& error) {
-    log->info(Subsystem::kInit, "{}: refused: {}", kProfilerPlugin, error.what());
+    log->warn("{}: refused: {}", kProfilerPlugin, error.what());
     return nullptr;
   }
 }

@@ -26,8 +26,7 @@ const abi::TunerV4& beginning(const VersionedSymbol& table) {
 
 abi::Result start(const VersionedSymbol& table, const TunedJob& job, abi::LogFunction log, void** context) {
   if (table.version < 5) return beginning(table).init(job.ranks, job.nodes, log, context);
-  const auto most = static_cast<int>((job.ranks + job.nodes - 1) / job.nodes);
-  abi::NvlinkDomains domains{static_cast<int>(job.nodes), static_cast<int>(job.ranks / job.nodes), most};
+  abi::NvlinkDomains domains{static_cast<int>(job.nodes), job.fewestOnNode, job.mostOnNode};
   // They are those of GPUs; the model of host devices has none of them.
   abi::TunerConstants constants{};
   return static_cast<const abi::TunerV5*>(table.object)
@@ -40,14 +39,14 @@ Tuner::Tuner(std::shared_ptr<const PluginLibrary> library, VersionedSymbol table
              const std::shared_ptr<const Logger>& log)
     : library_(std::move(library)), table_(table), log_(log) {
   const abi::TunerV4& tuner = beginning(table_);
-  if (tuner.init == nullptr || tuner.getCollInfo == nullptr || tuner.destroy == nullptr)
-    throw Error(ResultCode::kInvalidUsage, "the tuner of {} lacks functions", library_->name());
-  const abi::Result result = start(table_, job, pluginLog(log), &context_);
-  if (result != abi::kSuccess)
-    throw Error(ResultCode::kSystemError, "the tuner of {} could not start: {}", library_->name(),
-                resultText(result));
-  log->info(Subsystem::kInit, "{}: Using tuner plugin {} (v{})", kTunerPlugin,
-            tuner.name == nullptr ? "without a name" : tuner.name, table_.version);
+  const std::string label = fmt::format("tuner plugin {} of {}", nameOf(tuner.name), library_->name());
+  requireFunctions(label, table_.version,
+                   {{"init", tuner.init != nullptr},
+                    {"getCollInfo", tuner.getCollInfo != nullptr},
+                    {table_.version < 5 ? "destroy" : "finalize", tuner.destroy != nullptr}});
+  requireSuccess(start(table_, job, pluginLog(log), &context_), "init", label);
+  log->info(Subsystem::kInit, "{}: Using tuner plugin {} (v{})", kTunerPlugin, nameOf(tuner.name),
+            table_.version);
 }
 
 Tuner::~Tuner() { beginning(table_).destroy(context_); }

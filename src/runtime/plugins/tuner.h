@@ -2,7 +2,7 @@
 // A tuner plugin made for NCCL (NCCL_TUNER_PLUGIN), asked about one communicator's collectives: it may
 // change the model's estimates for every algorithm and protocol, and the number of channels.
 //
-//   std::shared_ptr<const Tuner> tuner = findTuner(settings, {ranks, nodes}, log);   // or null
+//   std::shared_ptr<const Tuner> tuner = findTuner(settings, {ranks, nodes, communicator, 4, 8}, log);   // or null
 //   TunerAnswer answer{.times = predicted};
 //   tuner->ask({Collective::kAllReduce, bytes, 1}, answer);
 //
@@ -20,7 +20,8 @@ namespace xylem::plugins {
 struct TunedJob {
   std::size_t ranks = 1;
   std::size_t nodes = 1;
-  std::uint64_t communicator = 0;  // the same on all ranks, and of no other communicator
+  std::uint64_t communicator = 0;        // the same on all ranks, and of no other communicator
+  int fewestOnNode = 1, mostOnNode = 1;  // ranks
 };
 
 struct TunedOperation {

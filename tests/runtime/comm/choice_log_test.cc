@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <fstream>
+#include <memory>
 #include <sstream>
 
 #include "core/temporary_directory.h"
@@ -32,28 +34,54 @@ const RankRole kTwice("log-choices", [](int rank, int ranks, const ncclUniqueId&
   return ::testing::Test::HasFailure() ? 1 : 0;
 });
 
-// The lines of both ranks that end in how a collective runs.
-std::vector<std::string> linesWith(const char* name, const char* value, const char* subsystem = "TUNING") {
+// The lines of both ranks that contain a text.
+std::vector<std::string> linesOf(Variables variables, const char* text, std::array<const char*, 2> hosts) {
   TemporaryDirectory folder;
   ncclUniqueId id;
   EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-  const Variables variables{{name, value},
-                            {"NCCL_DEBUG", "INFO"},
-                            {"NCCL_DEBUG_SUBSYS", subsystem},
-                            {"NCCL_DEBUG_FILE", folder / "log.%p"}};
-  {
-    RankProcess first("log-choices", 0, 2, id);
-    RankProcess second("log-choices", 1, 2, id);
-    EXPECT_EQ(first.waitAtMost(60), 0);
-    EXPECT_EQ(second.waitAtMost(60), 0);
+  const Variables log{{"NCCL_DEBUG", "INFO"}, {"NCCL_DEBUG_FILE", folder / "log.%p"}};
+  std::vector<std::unique_ptr<RankProcess>> processes;
+  for (int rank = 0; rank < 2; ++rank) {
+    const Variables host{{"NCCL_HOSTID", hosts[static_cast<std::size_t>(rank)]}};
+    processes.push_back(std::make_unique<RankProcess>("log-choices", rank, 2, id));
   }
+  for (const auto& process : processes) EXPECT_EQ(process->waitAtMost(60), 0);
   std::vector<std::string> lines;
   for (const auto& file : std::filesystem::directory_iterator(folder / "")) {
     std::ifstream in(file.path());
     for (std::string line; std::getline(in, line);)
-      if (line.find(" Bytes -> ") != std::string::npos) lines.push_back(line);
+      if (line.find(text) != std::string::npos) lines.push_back(line);
   }
   return lines;
+}
+
+// The lines that end in how a collective runs.
+std::vector<std::string> linesWith(const char* name, const char* value, const char* subsystem = "TUNING") {
+  return linesOf({{name, value}, {"NCCL_DEBUG_SUBSYS", subsystem}}, " Bytes -> ", {"one", "one"});
+}
+
+std::vector<std::string> linesInSpiteOf(const char* algorithm, const char* fault) {
+  return linesOf({{"NCCL_ALGO", algorithm},
+                  {"NCCL_DEBUG_SUBSYS", "TUNING"},
+                  {"NCCL_COLLNET_ENABLE", "1"},
+                  {"NCCL_NET_PLUGIN", std::string(XYLEM_TEST_PLUGINS) + "/libnccl-net-test10.so"},
+                  {fault, "2"}},
+                 "in spite of NCCL_ALGO", {"one", "two"});
+}
+
+TEST(ChoiceLog, SaysThatCollNetIsOffAndWhy) {
+  for (const std::string& line : linesInSpiteOf("CollnetChain", "TEST_COLL_CONNECT"))
+    EXPECT_THAT(line,
+                ContainsRegex("AllReduce of [0-9]+ bytes: CollNet is off: rank 0: collnet plugin Test10: "
+                              "connect failed: system error .*; it goes through Ring"));
+  EXPECT_EQ(linesInSpiteOf("CollnetChain", "TEST_COLL_CONNECT").size(), 4u);
+}
+
+TEST(ChoiceLog, NamesTheAlgorithmThatWasAskedFor) {
+  const std::vector<std::string> lines = linesInSpiteOf("CollnetChain", "TEST_COLL_INIT");
+  ASSERT_EQ(lines.size(), 4u);
+  for (const std::string& line : lines)
+    EXPECT_THAT(line, HasSubstr("CollNetChain needs CollNet between nodes; it goes through Ring"));
 }
 
 TEST(ChoiceLog, SaysOnceHowEachCollectiveRuns) {

@@ -275,7 +275,7 @@ TEST_P(CollNetFailure, EndsTheOperationOnAllRanksAndNamesTheCall) {
       cudaStreamSynchronize(nullptr);
     }
     EXPECT_THAT(result, AnyOf(ncclRemoteError, ncclSystemError));
-    EXPECT_THAT(ncclGetLastError(comm), HasSubstr("the reducing network of plugin Test10: "));
+    EXPECT_THAT(ncclGetLastError(comm), HasSubstr("collnet plugin Test10: "));
     EXPECT_THAT(ncclGetLastError(comm), AnyOf(HasSubstr("iallreduce"), HasSubstr("test")));
   }));
   EXPECT_EQ(plugins::testNetLiving(kReducingVersion), 0);

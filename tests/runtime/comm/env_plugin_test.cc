@@ -36,8 +36,8 @@ const RankRole kAnswered("answered", [](int rank, int ranks, const ncclUniqueId&
 
 const RankRole kRefused("refused", [](int rank, int ranks, const ncclUniqueId& id) {
   ncclComm_t comm = nullptr;
-  EXPECT_EQ(ncclCommInitRank(&comm, ranks, id, rank), ncclInternalError);
-  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("init of plugin TestEnv failed with result 2"));
+  EXPECT_EQ(ncclCommInitRank(&comm, ranks, id, rank), ncclSystemError);
+  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("env plugin TestEnv: init failed: system error (2)"));
   return ::testing::Test::HasFailure() ? 1 : 0;
 });
 

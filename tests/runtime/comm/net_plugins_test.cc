@@ -127,6 +127,35 @@ TEST(CommunicatorOverPlugin, APluginThatMakesItHardIsNoneTheWorse) {
   EXPECT_EQ(plugins::testNetLiving(8), 0);
 }
 
+TEST(CommunicatorOverPlugin, ThatCarriesLessThanAStepIsRefusedBeforeAnyData) {
+  const Variables variables{{"NCCL_P2P_DISABLE", "1"},
+                            {"NCCL_SHM_DISABLE", "1"},
+                            {"NCCL_NET_PLUGIN", plugins::testNetFile(9)},
+                            {"TEST_NET_MAX", "65536"}};
+  for (const RankResult& result : runRanks(2, [](int, ncclComm_t) {})) {
+    EXPECT_EQ(result.init, ncclInvalidUsage);
+    EXPECT_THAT(result.text, HasSubstr("network Test09: device test0 carries 65536 bytes at once, and steps "
+                                       "have 262144: set NCCL_BUFFSIZE to 524288 or less"));
+  }
+  const plugins::Faults remedy{{"NCCL_BUFFSIZE", "524288"}};
+  expectAllJoined(runRanks(2, [](int rank, ncclComm_t comm) { runAll(rank, 2, comm); }));
+}
+
+// Its own result does not count.
+TEST(CommunicatorOverPlugin, AFunctionThatFailsIsNoBugOfTheLibrary) {
+  for (const char* code : {"3", "4", "5"}) {
+    const Variables variables{{"NCCL_P2P_DISABLE", "1"},
+                              {"NCCL_SHM_DISABLE", "1"},
+                              {"NCCL_NET_PLUGIN", plugins::testNetFile(8)},
+                              {"TEST_NET_LISTEN", code}};
+    for (const RankResult& result : runRanks(2, [](int, ncclComm_t) {})) {
+      // The rank whose plugin fails first, and the one that hears of it.
+      EXPECT_THAT(result.init, ::testing::AnyOf(ncclSystemError, ncclRemoteError));
+      EXPECT_THAT(result.text, HasSubstr("net plugin Test08: listen failed: "));
+    }
+  }
+}
+
 TEST(CommunicatorOverPlugin, ANetworkThatIsNotThereIsSaidByName) {
   const Variables variables{{"NCCL_NET", "nowhere"}, {"NCCL_NET_PLUGIN", plugins::testNetFile(9)}};
   for (const RankResult& result : runRanks(2, [](int, ncclComm_t) {})) {

@@ -2,10 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include <memory>
+#include <vector>
+
 #include "planner/plan/planner.h"
 #include "planner/topology/detect.h"
 #include "runtime/comm/checked_rank.h"
 #include "runtime/comm/issue/choices.h"
+#include "runtime/comm/rank_processes.h"
 #include "runtime/comm/rank_threads.h"
 #include "runtime/plugins/tuner.h"
 
@@ -99,7 +103,8 @@ TEST_P(TunerOf, WhatCannotStartFailsTheCommunicator) {
   const Variables variables{{"TEST_TUNER_INIT", "2"}, {"NCCL_TUNER_PLUGIN", tunerFile(GetParam())}};
   for (const RankResult& result : runRanks(2, [](int, ncclComm_t) {})) {
     EXPECT_NE(result.init, ncclSuccess);
-    EXPECT_THAT(result.text, HasSubstr("could not start: system error (2)"));
+    EXPECT_THAT(result.text, HasSubstr("tuner plugin Test of " + tunerFile(GetParam()) +
+                                       ": init failed: system error (2)"));
   }
 }
 
@@ -113,6 +118,55 @@ TEST_P(TunerOf, ACommunicatorComputesItsWay) {
       self.run({Collective::kAllReduce, DataType::kInt32, 0, count});
   }));
   EXPECT_EQ(living(GetParam()), 0);
+}
+
+const RankRole kTunedRank("tuned-rank", [](int rank, int ranks, const ncclUniqueId& id) {
+  ncclComm_t comm = nullptr;
+  EXPECT_EQ(ncclCommInitRank(&comm, ranks, id, rank), ncclSuccess) << ncclGetLastError(nullptr);
+  EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+  return ::testing::Test::HasFailure() ? 1 : 0;
+});
+
+TEST_P(TunerOf, LearnsHowManyRanksDomainsHave) {
+  const Variables variables{
+      {"NCCL_TUNER_PLUGIN", tunerFile(GetParam())}, {"TEST_TUNER_FEWEST", "1"}, {"TEST_TUNER_MOST", "4"}};
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  std::vector<std::unique_ptr<RankProcess>> processes;
+  for (int rank = 0; rank < 5; ++rank) {
+    const Variables host{{"NCCL_HOSTID", rank == 0 ? "one" : "two"}};
+    processes.push_back(std::make_unique<RankProcess>("tuned-rank", rank, 5, id));
+  }
+  for (const auto& process : processes) EXPECT_EQ(process->waitAtMost(60), 0);
+}
+
+const RankRole kTunedApart("tuned-apart", [](int rank, int ranks, const ncclUniqueId& id) {
+  ncclComm_t comm = nullptr;
+  EXPECT_EQ(ncclCommInitRank(&comm, ranks, id, rank), ncclSuccess) << ncclGetLastError(nullptr);
+  std::vector<float> data(100'000);
+  ncclAllReduce(data.data(), data.data(), data.size(), ncclFloat, ncclSum, comm, nullptr);
+  EXPECT_NE(cudaStreamSynchronize(nullptr), cudaSuccess);
+  EXPECT_THAT(ncclGetLastError(comm),
+              ::testing::AllOf(HasSubstr("do all ranks call the same operations"),
+                               HasSubstr("Do their tuner plugins (NCCL_TUNER_PLUGIN) decide alike?")));
+  EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+  return ::testing::Test::HasFailure() ? 1 : 0;
+});
+
+TEST_P(TunerOf, RanksWhoseTunersDifferGetThatCauseNamed) {
+  const Variables variables{{"NCCL_TUNER_PLUGIN", tunerFile(GetParam())},
+                            {"NCCL_MIN_NCHANNELS", "2"},
+                            {"TEST_TUNER_ALGORITHM", "1"},
+                            {"TEST_TUNER_PROTOCOL", "2"}};
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  std::vector<std::unique_ptr<RankProcess>> processes;
+  for (const char* channels : {"1", "2"}) {
+    const Variables choice{{"TEST_TUNER_CHANNELS", channels}};
+    processes.push_back(
+        std::make_unique<RankProcess>("tuned-apart", static_cast<int>(processes.size()), 2, id));
+  }
+  for (const auto& process : processes) EXPECT_EQ(process->waitAtMost(60), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, TunerOf, ::testing::Values(2, 3, 4, 5, 6),

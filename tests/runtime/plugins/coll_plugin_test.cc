@@ -169,9 +169,14 @@ std::string whyNot(std::initializer_list<std::pair<std::string, std::string>> se
 }
 
 TEST(CollPlugin, ThatCannotServeSaysWhy) {
-  EXPECT_THAT(whyNot({{"TEST_COLL_INIT", "2"}}), HasSubstr("Test09: init failed: system error (2)"));
+  EXPECT_THAT(whyNot({{"TEST_COLL_INIT", "2"}}),
+              HasSubstr("collnet plugin Test09: init failed: system error (2)"));
   EXPECT_THAT(whyNot({{"TEST_COLL_DEVICES", "0"}}), HasSubstr("Test09 has no devices"));
   EXPECT_THAT(whyNot({{"TEST_COLL_MAX", "0"}}), HasSubstr("0 bytes at most"));
+  EXPECT_THAT(whyNot({{"TEST_COLL_SUPPORT", "3"}}),
+              HasSubstr("collnet plugin Test09: reduceSupport failed: internal error (3)"));
+  EXPECT_THAT(whyNot({{"TEST_COLL_NONE", "1"}}), HasSubstr("Test09 reduces no data type with any operator"));
+  EXPECT_THAT(whyNot({{"TEST_COLL_NO_NAME", "1"}}), HasSubstr("Test09: device 0 has no name"));
 }
 
 TEST(CollPlugin, ALibraryWithoutOneSaysSo) {
@@ -195,7 +200,7 @@ TEST(CollPlugin, AFailedCallNamesPluginAndCall) {
     try {
       link.iallreduce(data.data(), data.data(), 2, DataType::kInt32, ReduceOp::kSum, memory, memory);
     } catch (const transport::LinkBroken& error) {
-      EXPECT_STREQ(error.what(), "the reducing network of plugin Test10: iallreduce: remote error (6)");
+      EXPECT_STREQ(error.what(), "collnet plugin Test10: iallreduce failed: remote error (6)");
       ++broken;
     }
     link.deregisterMemory(memory);

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+
 #include "core/deadline.h"
 #include "core/settings.h"
 #include "runtime/plugins/plugin_network.h"
@@ -18,10 +20,14 @@ class OfferedNetworkOf : public ::testing::TestWithParam<int> {
     void* const table = library_.object(symbol.c_str());
     return table == nullptr ? nullptr : netFunctions(GetParam(), table);
   }
-  static void say(int, unsigned long, const char*, int, const char*, ...) {}
+  static void say(int level, unsigned long, const char*, int, const char*, ...) {
+    if (level == static_cast<int>(LogLevel::kWarn)) ++warnings_;
+  }
+  static int warnings() { return warnings_; }
 
  private:
   const Faults loopback_{{"NCCL_SOCKET_IFNAME", "lo"}};
+  static inline std::atomic<int> warnings_{0};
   SharedLibrary library_{XYLEM_OFFERED_NETWORK, SharedLibrary::Stay::kForEver};
 };
 
@@ -87,7 +93,8 @@ TEST_P(OfferedNetworkOf, CarriesMessagesThroughItsTable) {
   EXPECT_EQ(net->deregisterMemory(sender, toSend), abi::kSuccess);
   EXPECT_EQ(net->deregisterMemory(receiver, toReceive), abi::kSuccess);
 
-  // A receiver loses its link when the sender goes.
+  // A receiver loses its link when the sender goes, as at the end of every job.
+  const int before = warnings();
   void* posted = nullptr;
   const transport::NetBuffer buffer{in.data(), in.size(), 5, nullptr};
   ASSERT_EQ(net->irecv(receiver, {&buffer, 1}, posted), abi::kSuccess);
@@ -96,6 +103,7 @@ TEST_P(OfferedNetworkOf, CarriesMessagesThroughItsTable) {
   bool come = false;
   while (result == abi::kSuccess && !deadline.passed()) result = net->test(posted, come, nullptr);
   EXPECT_EQ(result, abi::kRemoteError);
+  EXPECT_EQ(warnings(), before);
   EXPECT_EQ(net->closeReceive(receiver), abi::kSuccess);
 }
 

@@ -226,8 +226,25 @@ TEST_P(NetPluginOf, WhoCannotServeIsRefusedWithTheReason) {
     EXPECT_THAT(refusal(), HasSubstr("has no devices"));
   }
   {
+    const Faults faults{{"TEST_NET_DEVICES", "1025"}};
+    EXPECT_THAT(refusal(), HasSubstr("says that it has 1025 devices; up to 1024 are possible"));
+  }
+  {
+    const Faults faults{{"TEST_NET_SPEED", "2147483647"}};
+    EXPECT_THAT(refusal(), HasSubstr("device 0 (test0) says that its speed is 2147483647 Mbit/s"));
+  }
+  {
+    const Faults faults{{"TEST_NET_NAME", "0"}};
+    EXPECT_THAT(refusal(), HasSubstr("device 0 has no name"));
+  }
+  {
+    const Faults faults{{"TEST_NET_NAME", "5000"}};
+    EXPECT_THAT(refusal(), HasSubstr("device 0 has a name of 5000 characters; up to 255 are possible"));
+  }
+  {
     const Faults faults{{"TEST_NET_INIT", "2"}};
-    EXPECT_THAT(refusal(), HasSubstr("init failed: system error (2)"));
+    EXPECT_THAT(refusal(),
+                HasSubstr("net plugin " + testNetName(GetParam()) + ": init failed: system error (2)"));
   }
   {
     const Faults faults{{"TEST_NET_POINTERS", "2"}};

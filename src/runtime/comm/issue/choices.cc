@@ -83,11 +83,12 @@ const tuning::Candidate& mostTelling(const std::vector<tuning::Candidate>& exclu
   return byOperation == excluded.end() ? excluded.front() : *byOperation;
 }
 
-// The CollNet candidate whose reason the log shows.
-const tuning::Candidate& ofCollnet(const std::vector<tuning::Candidate>& excluded) {
-  const auto listed = std::find_if(excluded.begin(), excluded.end(), [](const tuning::Candidate& candidate) {
+// The CollNet candidate whose reason the log shows: one that NCCL_ALGO allows.
+const tuning::Candidate& ofCollnet(const std::vector<tuning::Candidate>& excluded,
+                                   const ByAlgorithm<bool>& allowed) {
+  const auto listed = std::find_if(excluded.begin(), excluded.end(), [&](const tuning::Candidate& candidate) {
     return isCollnet(candidate.algorithm) && candidate.protocol == Protocol::kSimple &&
-           candidate.excluded != tuning::Exclusion::kAlgorithmList;
+           allowed[candidate.algorithm];
   });
   return listed == excluded.end() ? excluded.front() : *listed;
 }
@@ -140,23 +141,31 @@ tuning::Operation Choices::describe(const CommOperation& operation, int aggregat
   return wanted;
 }
 
+std::string Choices::whyNot(const tuning::Candidate& candidate, const tuning::Operation& operation) const {
+  const bool needsNetwork = candidate.excluded == tuning::Exclusion::kCollnetOperands ||
+                            candidate.excluded == tuning::Exclusion::kNoCollnet;
+  if (needsNetwork && !collnet_.off.empty()) return "CollNet is off: " + collnet_.off;
+  return tuning::explain(candidate, operation, model_);
+}
+
 void Choices::fallBack(tuning::Choice& choice) const {
   if (!collnet_.otherwise) return;
   const tuning::Operation& wanted = choice.operation;
   tuning::Choice other = xylem::tuning::choose(*collnet_.otherwise, wanted);
   if (other.best() == nullptr) return;
   if (collnet_.log)
-    collnet_.log->info(Subsystem::kTuning, "{} of {} bytes: {}; it goes through {} in spite of NCCL_ALGO={}",
-                       name(wanted.collective), wanted.bytes,
-                       tuning::explain(ofCollnet(choice.ranking), wanted, model_),
-                       name(other.best()->algorithm), model_.options.algorithmList);
+    collnet_.log->info(
+        Subsystem::kTuning, "{} of {} bytes: {}; it goes through {} in spite of NCCL_ALGO={}",
+        name(wanted.collective), wanted.bytes,
+        whyNot(ofCollnet(choice.ranking, model_.options.algorithms[wanted.collective]), wanted),
+        name(other.best()->algorithm), model_.options.algorithmList);
   choice = std::move(other);
 }
 
 void Choices::throwNoChoice(const tuning::Choice& choice) const {
   const tuning::Operation& wanted = choice.operation;
   std::string why = "none is known";
-  if (!choice.ranking.empty()) why = tuning::explain(mostTelling(choice.ranking), wanted, model_);
+  if (!choice.ranking.empty()) why = whyNot(mostTelling(choice.ranking), wanted);
   throw Error(ResultCode::kInvalidUsage,
               "no algorithm and protocol can run {} of {} bytes: {}; do NCCL_ALGO and NCCL_PROTO allow any?",
               name(wanted.collective), wanted.bytes, why);

@@ -32,6 +32,8 @@ struct CollNetUse {
   // If NCCL_ALGO allows a collective nothing but CollNet: the model with rings added. Otherwise null.
   std::shared_ptr<const tuning::TuningModel> otherwise;
   std::shared_ptr<const Logger> log;  // null: log nothing
+  // Why it is not used although some ranks have such a network; empty if it is, or no rank has one.
+  std::string off;
 
   bool works(const CommOperation& operation) const;
   // Whether CollNet's direct pattern may run it.
@@ -63,6 +65,8 @@ class Choices {
   float predict(const CommOperation& operation) const;
   const tuning::TuningModel& model() const { return model_; }
   int channels() const { return channels_; }
+  // Whether a tuner plugin decides.
+  bool tuned() const { return tuner_ != nullptr; }
 
  private:
   struct Entry {
@@ -73,6 +77,8 @@ class Choices {
   tuning::Operation describe(const CommOperation& operation, int aggregated) const;
   ChosenAlgorithm choose(const CommOperation& operation, int aggregated) const;
   [[noreturn]] void throwNoChoice(const tuning::Choice& choice) const;
+  // Why an excluded candidate cannot run the operation.
+  std::string whyNot(const tuning::Candidate& candidate, const tuning::Operation& operation) const;
 
   // Replaces a choice that has no candidate, as CollNet is all that NCCL_ALGO allows, by one with rings, if
   // that helps.

@@ -91,8 +91,11 @@ Choices makeChoices(const JobRoster& roster, const CommPlan& plan, const Wiring&
   CollNetUse collnet = collNetUse(plan.plan, view, request.settings,
                                   wiring.hasCollNet() ? reducedByAll(roster.peers) : 0, roster.hasGpus());
   collnet.log = request.log;
+  collnet.off = wiring.whyNoCollNet();
+  const connect::JobNodes& nodes = plan.plan.connections.nodes;
   const plugins::TunedJob job{static_cast<std::size_t>(roster.ranks()),
-                              static_cast<std::size_t>(roster.hosts.hosts), roster.communicator};
+                              static_cast<std::size_t>(nodes.count()), roster.communicator,
+                              nodes.minLocalRanks, nodes.maxLocalRanks};
   return Choices(model ? *model : plan.plan.tuning[static_cast<std::size_t>(view)], plan.channels,
                  plugins::findTuner(request.settings, job, request.log), std::move(collnet));
 }
@@ -152,7 +155,9 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
       gpu_(std::move(gpus.executor)),
       launches_(stallPolicyOf(request, roster, watches), recorder_, check_ ? &*check_ : nullptr,
                 profile_ ? &*profile_ : nullptr),
-      spin_(!roster.ownCores().oversubscribed) {}
+      spin_(!roster.ownCores().oversubscribed) {
+  if (choices_.tuned()) launches_.noteTuner();
+}
 
 bool Issuer::prepare(std::span<const CommOperation> operations) {
   if (!gpu_) return true;

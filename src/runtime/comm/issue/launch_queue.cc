@@ -5,6 +5,7 @@
 #include "runtime/comm/watch/flight_dump.h"
 #include "runtime/device/scheduler.h"
 #include "runtime/transport/collnet/coll_network.h"
+#include "runtime/transport/queue/recv_end.h"
 
 namespace xylem::comm {
 namespace {
@@ -94,7 +95,15 @@ bool LaunchQueue::keepFailure(const Error& error, bool cancels) noexcept {
   return true;
 }
 
+std::optional<Error> LaunchQueue::explained(const Error& error) const noexcept try {
+  if (!tuned_ || dynamic_cast<const transport::StepMismatch*>(&error) == nullptr) return std::nullopt;
+  return Error(error.code(), "{} Do their tuner plugins (NCCL_TUNER_PLUGIN) decide alike?", error.what());
+} catch (const std::bad_alloc&) {
+  return std::nullopt;
+}
+
 void LaunchQueue::fail(const Error& error) noexcept {
+  if (const std::optional<Error> longer = explained(error)) return fail(*longer);
   if (keepFailure(error)) {
     const Logger& log = stallPolicy_.log;
     log.warn("{}", error.what());

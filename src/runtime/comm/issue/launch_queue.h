@@ -57,6 +57,10 @@ class LaunchQueue {
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   // The program has ended them itself, so their streams do not fail.
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+  // A tuner plugin decides how collectives run, maybe differently on other ranks.
+  void noteTuner() { tuned_ = true; }
+  // The error with what a tuner plugin has to do with it; nothing if that is nothing.
+  std::optional<Error> explained(const Error& error) const noexcept;
   // Keeps the first failure, logs it and tells all peers; the launches under way end with it.
   void fail(const Error& error) noexcept;
   // The same because the program asks for it: from any thread, and without a warning in the log.
@@ -102,6 +106,7 @@ class LaunchQueue {
   FlightRecorder& recorder_;
   CallCheck* const check_;
   ItemObserver* const observer_;
+  bool tuned_ = false;
 
   std::atomic<std::uint64_t> issued_{0};            // launches ever issued
   alignas(64) std::atomic<std::uint64_t> turn_{0};  // the number of the launch that may run

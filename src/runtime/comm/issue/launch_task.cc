@@ -53,8 +53,11 @@ Progress LaunchTask::step() {
   if (kernel_) return watchKernel();
   try {
     return stepWork();
-  } catch (const Error&) {
-    if (!launches_.cancelled()) throw;
+  } catch (const Error& error) {
+    if (!launches_.cancelled()) {
+      if (const std::optional<Error> longer = launches_.explained(error)) throw Error(*longer);
+      throw;
+    }
     // The program has ended the operation itself: its stream goes on, as behind a kernel that leaves. But not
     // before the peers have left its buffers.
     if (moves_) launches_.awaitPeers();

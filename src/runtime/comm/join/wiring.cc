@@ -102,19 +102,17 @@ void connectQueues(bootstrap::Bootstrap& bootstrap, const std::vector<transport:
 }
 
 // Connects the heads of chains to the network that reduces. If that fails on any rank, it returns null on
-// all.
+// all, and `why` gets the reason.
 std::unique_ptr<CollNet> connectCollNet(bootstrap::Bootstrap& bootstrap, const CommPlan& plan, int rank,
-                                        CollNetBasics basics, const JoinRequest& request, PeerWatch& watch) {
+                                        CollNetBasics basics, const JoinRequest& request, PeerWatch& watch,
+                                        std::string& why) {
   const Logger& log = *request.log;
   auto collnet = std::make_unique<CollNet>(plan.plan, rank, plan.scope, std::move(basics));
   // Half the time that the other ranks wait in the bootstrap meanwhile, so that they do not give up first.
-  const std::string reason = collnet->connect(
-      bootstrap, {Deadline::after(std::chrono::milliseconds(timeoutOf(request.settings)) / 2),
-                  [&] { bootstrap.check(); }});
-  if (!reason.empty()) {
-    log.info(Subsystem::kInit, "CollNet is off: {}", reason);
-    return nullptr;
-  }
+  why = collnet->connect(bootstrap,
+                         {Deadline::after(std::chrono::milliseconds(timeoutOf(request.settings)) / 2),
+                          [&] { bootstrap.check(); }});
+  if (!why.empty()) return nullptr;
   for (const auto& [channel, algorithm, connection] : collnet->connections()) {
     watch.add(*connection);
     log.info(Subsystem::kInit, "CollNet {:02}/0 : {} [send] and [receive] via {}", channel, rank,
@@ -190,13 +188,13 @@ Wiring::Wiring(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoste
   // From here on a failure goes over the connections, too: some ranks may be through with joining.
   steps.run(InitPart::kConnections, "linking channels", [&] {
     logConnected(*request.log, {plan.plan, roster.rank, plan.scope, byPeer, collectives_.kinds});
-    if (const std::string missing = missingCollNet(roster.peers); roster.hosts.hosts > 1 && !missing.empty())
-      request.log->info(Subsystem::kInit, "CollNet is off: {}", missing);
+    if (roster.hosts.hosts > 1) whyNoCollNet_ = missingCollNet(roster.peers);
     if (plan.scope.network)
       collnet_ = connectCollNet(bootstrap, plan, roster.rank,
                                 {request.network.reducing(bootstrap.secret()), plan.channels, stepBytes_,
                                  byPeer, &transports_->engine()},
-                                request, watch);
+                                request, watch, whyNoCollNet_);
+    if (!whyNoCollNet_.empty()) request.log->info(Subsystem::kInit, "CollNet is off: {}", whyNoCollNet_);
     logTuning(*request.log, plan.plan, roster.rank, plan.channels);
     links_ = Links(plan.plan, roster.rank, plan.scope, plan.links, byPeer,
                    collnet_ ? collnet_->ends() : std::vector<ChannelNetwork>{});

@@ -66,6 +66,8 @@ class Wiring {
   CheckRing* checkRing() { return checkRing_ ? &*checkRing_ : nullptr; }
   // Whether collectives can go through a network that reduces.
   bool hasCollNet() const { return collnet_ != nullptr; }
+  // Why they cannot although some ranks have such a network; empty if they can, or no rank has one.
+  const std::string& whyNoCollNet() const { return whyNoCollNet_; }
   // On GPUs: whether the queues of collectives carry all protocols in the slots of Simple, as some rank reaches its neighbour
   // over a network, and the ranks beside it move data as it does.
   bool dataInSlots() const { return dataInSlots_; }
@@ -85,6 +87,7 @@ class Wiring {
   bool dataInSlots_ = false;
   std::optional<CheckRing> checkRing_;
   std::unique_ptr<CollNet> collnet_;  // null if the plan has no CollNet, or it does not work
+  std::string whyNoCollNet_;
   Links links_;
 };
 

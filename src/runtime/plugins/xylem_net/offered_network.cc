@@ -46,10 +46,10 @@ const transport::Network& OfferedNetwork::network() const {
 
 int OfferedNetwork::devices() const { return network().deviceCount(); }
 
-void OfferedNetwork::warn(const char* text) const {
+void OfferedNetwork::log(LogLevel level, const char* text) const {
   if (log_ != nullptr)
-    log_(static_cast<int>(LogLevel::kWarn), static_cast<unsigned long>(Subsystem::kNet), "xylem", 0,
-         "NET/Xylem : %s", text);
+    log_(static_cast<int>(level), static_cast<unsigned long>(Subsystem::kNet), "xylem", 0, "NET/Xylem : %s",
+         text);
 }
 
 void* OfferedNetwork::listen(int device, void* handle) {

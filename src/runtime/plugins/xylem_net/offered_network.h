@@ -45,7 +45,8 @@ class OfferedNetwork {
   transport::NetProperties properties(int device) const { return network().properties(device); }
   // The device's name, in memory that stays.
   char* deviceName(int device) { return names_.at(static_cast<std::size_t>(device)).data(); }
-  void warn(const char* text) const;
+  // To the log of the process that has loaded the plugin.
+  void log(LogLevel level, const char* text) const;
 
   void* listen(int device, void* handle);
   // Return null as long as there is no connection.

@@ -6,17 +6,22 @@
 
 namespace xylem::xylem_net {
 
-// Calls `work` and turns errors into result codes for NCCL; their texts go to NCCL's log.
+// Calls `work` and turns errors into result codes for NCCL; their texts go to NCCL's log. A peer that has closed its connection
+// is no reason for a warning: when a job ends, receives are still posted for messages that never come.
 template <typename Work>
 plugins::abi::Result guarded(Work&& work) noexcept {
   try {
     work(xylem_net::OfferedNetwork::instance());
     return plugins::abi::kSuccess;
+  } catch (const transport::LinkBroken& broken) {
+    xylem_net::OfferedNetwork::instance().log(broken.unreachable() ? LogLevel::kWarn : LogLevel::kInfo,
+                                              broken.what());
+    return static_cast<plugins::abi::Result>(broken.code());
   } catch (const Error& error) {
-    xylem_net::OfferedNetwork::instance().warn(error.what());
+    xylem_net::OfferedNetwork::instance().log(LogLevel::kWarn, error.what());
     return static_cast<plugins::abi::Result>(error.code());
   } catch (const std::exception& other) {
-    xylem_net::OfferedNetwork::instance().warn(other.what());
+    xylem_net::OfferedNetwork::instance().log(LogLevel::kWarn, other.what());
     return plugins::abi::kSystemError;
   }
 }
@@ -56,7 +61,7 @@ inline plugins::abi::Result connect(int device, void* handle, void** comm, plugi
   return guarded([&](xylem_net::OfferedNetwork& net) { *comm = net.connect(device, handle); });
 }
 inline plugins::abi::Result connectWith(int device, plugins::abi::CommConfig*, void* handle, void** comm,
-                               plugins::abi::DeviceHandle** offload) {
+                                        plugins::abi::DeviceHandle** offload) {
   return connect(device, handle, comm, offload);
 }
 inline plugins::abi::Result accept(void* listening, void** comm, plugins::abi::DeviceHandle**) {
@@ -91,7 +96,8 @@ plugins::abi::Result isend(void* comm, void* data, Size bytes, int tag, void*, v
   });
 }
 template <typename Size>
-plugins::abi::Result isendTold(void* comm, void* data, Size bytes, int tag, void* memory, void*, void** request) {
+plugins::abi::Result isendTold(void* comm, void* data, Size bytes, int tag, void* memory, void*,
+                               void** request) {
   return isend<Size>(comm, data, bytes, tag, memory, request);
 }
 
@@ -113,7 +119,7 @@ plugins::abi::Result irecv(void* comm, int n, void** data, Size* bytes, int* tag
 }
 template <typename Size>
 plugins::abi::Result irecvTold(void* comm, int n, void** data, Size* bytes, int* tags, void** memory, void**,
-                      void** request) {
+                               void** request) {
   return irecv<Size>(comm, n, data, bytes, tags, memory, request);
 }
 
@@ -143,7 +149,9 @@ inline plugins::abi::Result closeListen(void* listening) {
 inline plugins::abi::Result start(plugins::abi::LogFunction log) {
   return guarded([&](xylem_net::OfferedNetwork& net) { net.start(log); });
 }
-inline plugins::abi::Result startTold(plugins::abi::LogFunction log, plugins::abi::ProfileFunction) { return start(log); }
+inline plugins::abi::Result startTold(plugins::abi::LogFunction log, plugins::abi::ProfileFunction) {
+  return start(log);
+}
 
 // The table of one version, over OfferedNetwork.
 template <int V>

@@ -55,10 +55,28 @@ bool NetConnection::advance() {
   return phase_ == Phase::kReady;
 }
 
+namespace {
+
+// A step is one message.
+void requireStepsFit(const Network& network, const NetProperties& device, const StepBytes& stepBytes) {
+  const std::size_t step = stepBytes[Protocol::kSimple];
+  if (device.maxBytes >= step) return;
+  const std::size_t buffer = bufferBytesWithin(device.maxBytes);
+  throw Error(
+      ResultCode::kInvalidUsage, "network {}: device {} carries {} bytes at once, and steps have {}{}",
+      network.name(), device.name, device.maxBytes, step,
+      buffer == 0
+          ? ""
+          : fmt::format(": set NCCL_BUFFSIZE to {} or less, which is eight steps, for all ranks", buffer));
+}
+
+}  // namespace
+
 // The description of the machine may promise more than the network can do.
 NetEndOptions NetConnection::optionsOf(const QueueNic& nic, QueueUse use) const {
   NetEndOptions end{.device = std::max(nic.device, 0) % context_->network->deviceCount()};
   const NetProperties properties = context_->network->properties(end.device);
+  requireStepsFit(*context_->network, properties, context_->stepBytes);
   const bool takesGpus =
       context_->device != nullptr && (properties.pointers & context_->device->pointers()) != 0;
   const bool proxied =

@@ -59,6 +59,9 @@ StepBytes stepBytes(std::size_t bufferBytes, std::size_t maxSimple) {
 
 StepBytes stepBytesFor(std::size_t bufferBytes) { return stepBytes(bufferBytes, kMaxSimpleBytes); }
 StepBytes netStepBytesFor(std::size_t bufferBytes) { return stepBytes(bufferBytes, kMaxNetSimpleBytes); }
+std::size_t bufferBytesWithin(std::size_t stepBytes) {
+  return stepBytes / kGranularity * kGranularity * kQueueSteps;
+}
 
 std::size_t llSlotBytes(const StepBytes& step) { return llWords(step[Protocol::kLl]) * kLlWordBytes; }
 

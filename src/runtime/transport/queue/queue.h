@@ -116,6 +116,8 @@ StepBytes stepBytesFor(std::size_t bufferBytes);
 // The same for queues over a network. Simple steps may be longer there, because each step costs system calls
 // and a partly filled packet.
 StepBytes netStepBytesFor(std::size_t bufferBytes);
+// The largest NCCL_BUFFSIZE whose steps have at most `stepBytes`; 0: there is none.
+std::size_t bufferBytesWithin(std::size_t stepBytes);
 
 // Wide slots need more memory, of which each step uses a part. Both ends have the same.
 enum class Slots { kNarrow, kWide };

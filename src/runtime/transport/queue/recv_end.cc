@@ -33,10 +33,11 @@ bool RecvEnd::pumpStep(std::byte* out, std::size_t bytes) {
 }
 
 void RecvEnd::throwMismatch(std::size_t sent, std::size_t expected) const {
-  throw Error(ResultCode::kInvalidUsage,
-              "rank {} sent {} bytes where this rank expects {}: do all ranks call the same operations, in "
-              "the same order, with the same counts and data types?",
-              peer_, sent, expected);
+  throw StepMismatch(
+      ResultCode::kInvalidUsage,
+      "rank {} sent {} bytes where this rank expects {}: do all ranks call the same operations, in "
+      "the same order, with the same counts and data types?",
+      peer_, sent, expected);
 }
 
 void RecvEnd::throwOutside(const StepNote& note) const {

@@ -27,6 +27,12 @@
 
 namespace xylem::transport {
 
+// A step has another size than its receiver expects: the two ranks do not run the same operation in the same way.
+class StepMismatch : public Error {
+ public:
+  using Error::Error;
+};
+
 class RecvEnd {
  public:
   // `memory` reads data that the writer shares, `pump` brings the steps over the network. Each may be null,

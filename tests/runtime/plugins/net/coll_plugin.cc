@@ -37,7 +37,7 @@ abi::Result getProperties(int dev, abi::Properties<V>* out) {
   static char name[] = "test0";
   if (dev != 0) return kInternal;
   std::memset(static_cast<void*>(out), 0x5a, sizeof *out);
-  out->name = name;
+  out->name = fault("TEST_COLL_NO_NAME") == 0 ? name : nullptr;
   out->pciPath = nullptr;
   out->guid = 0;
   out->ptrSupport = abi::kPtrHost;
@@ -67,7 +67,9 @@ abi::Result connectAll(void** handles, int members, int self, void* listener, vo
 }
 
 abi::Result reduceSupport(int type, int op, int* supported) {
-  *supported = collReduces(type, op) ? 1 : 0;
+  if (const auto result = static_cast<abi::Result>(fault("TEST_COLL_SUPPORT")); result != kSuccess)
+    return result;
+  *supported = fault("TEST_COLL_NONE") == 0 && collReduces(type, op) ? 1 : 0;
   return kSuccess;
 }
 

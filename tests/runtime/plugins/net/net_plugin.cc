@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -47,11 +48,14 @@ abi::Result getProperties(int dev, abi::Properties<V>* out) {
   static const char* const kNames[] = {"test0", "test1", "test2", "test3"};
   if (dev < 0 || dev >= fault("TEST_NET_DEVICES", 1) || dev > 3) return kInternal;
   std::memset(static_cast<void*>(out), 0x5a, sizeof *out);
+  static const std::string longName(5000, 'x');
   out->name = text(kNames[dev]);
+  if (fault("TEST_NET_NAME", 5) == 0) out->name = nullptr;
+  if (fault("TEST_NET_NAME", 5) > 5) out->name = text(longName.c_str());
   out->pciPath = nullptr;
   out->guid = static_cast<std::uint64_t>(dev);
   out->ptrSupport = static_cast<int>(fault("TEST_NET_POINTERS", abi::kPtrHost));
-  out->speed = 25000 * (dev + 1);
+  out->speed = static_cast<int>(fault("TEST_NET_SPEED", 25000 * (dev + 1)));
   out->port = 1;
   out->latency = 1.5;
   out->maxComms = 1000;
@@ -61,13 +65,15 @@ abi::Result getProperties(int dev, abi::Properties<V>* out) {
   if constexpr (V >= 9) {
     out->forceFlush = static_cast<int>(fault("TEST_NET_FORCE_FLUSH"));
     out->vProps = {1, {dev}};
-    out->maxP2pBytes = std::size_t{1} << 31;
+    out->maxP2pBytes = static_cast<std::size_t>(fault("TEST_NET_MAX", 1l << 31));
   }
   return kSuccess;
 }
 
 abi::Result listenOn(int dev, void* handle, void** comm) {
   if (!ready || dev < 0 || dev >= fault("TEST_NET_DEVICES", 1)) return kInternal;
+  if (const auto result = static_cast<abi::Result>(fault("TEST_NET_LISTEN")); result != kSuccess)
+    return result;
   auto* listener = new Listener;
   *comm = listener;
   auto& out = *static_cast<Handle*>(handle);

@@ -6,6 +6,8 @@
 //   TEST_TUNER_CHANNELS=3     the number of channels (no opinion)
 //   TEST_TUNER_RESULT=5       the result of getCollInfo, which then leaves garbage in its table
 //   TEST_TUNER_INIT=2         the result of init
+//   TEST_TUNER_FEWEST=1       init fails if the domain of the fewest ranks has another number of ranks; from version 5 on
+//   TEST_TUNER_MOST=3         the same for the domain of the most ranks
 //
 // It also declares that algorithms that cannot run take no time, which callers must not believe.
 
@@ -43,6 +45,9 @@ struct Context {
                                    abi::TunerConstants* constants) {
   constants->baseLatencies[0][0] = 6.8;
   if (domains->domains < 1 || domains->maxRanks < 1) return abi::kInternalError;
+  if (domains->minRanks != setting("TEST_TUNER_FEWEST", domains->minRanks) ||
+      domains->maxRanks != setting("TEST_TUNER_MOST", domains->maxRanks))
+    return abi::kInternalError;
   return init(ranks, nodes, log, context);
 }
 
