@@ -9,6 +9,7 @@
 
 #include "cli/perf/cases.h"
 #include "cli/perf/memory_need.h"
+#include "cli/perf/report.h"
 #include "cli/perf/test_data.h"
 #include "core/error.h"
 
@@ -47,6 +48,23 @@ TEST(PerfBandwidth, FactorsAreThoseOfNcclTests) {
   EXPECT_EQ(bandwidthOf(PerfCollective::kAllReduce, 1000, 1, 1).bus, 0) << "one rank has no link";
 }
 
+TEST(PerfSpeed, TheTimeOfTheCallsIsShownBesideTheBandwidthOfTheWhole) {
+  PerfOptions options;
+  options.processes = 2;
+  PerfCase c{DataType::kInt8, PerfOperator::kSum, -1,
+             layoutOf(options.collective, 4'000'000, DataType::kInt8, 2)};
+  std::vector<PerfMessage> results{PerfMessage::of(PerfMessage::kResult, 0),
+                                   PerfMessage::of(PerfMessage::kResult, 1)};
+  results[0].outOfPlace = {.microseconds = 3000, .enqueuing = 10};
+  results[1].outOfPlace = {.microseconds = 5000, .enqueuing = 30};
+  for (const bool cpuTime : {false, true}) {
+    options.cpuTime = cpuTime;
+    const PerfSpeed speed = speedOf(options, c, results, &PerfMessage::outOfPlace);
+    EXPECT_DOUBLE_EQ(speed.microseconds, cpuTime ? 20 : 4000);
+    EXPECT_DOUBLE_EQ(speed.bandwidth.algorithm, 1);
+  }
+}
+
 TEST(PerfMemoryNeed, RefusesWhatDoesNotFit) {
   PerfOptions options;
   options.processes = 1000;
@@ -76,6 +94,13 @@ TEST(PerfMemoryNeed, RefusesWhatDoesNotFit) {
   options.maxBytes = std::size_t{64} << 20;
   EXPECT_THROW(requireMemory(options, gigabytes), InputError) << "buffers count, too";
   EXPECT_GT(availableMemory().value_or(0), 0);
+}
+
+TEST(PerfCases, MessagesHaveTheCountThatIsAskedFor) {
+  for (const PerfCollective whole : {PerfCollective::kSendRecv, PerfCollective::kAllReduce})
+    EXPECT_EQ(layoutOf(whole, 8, DataType::kFloat32, 3).count, 2u) << name(whole);
+  EXPECT_EQ(layoutOf(PerfCollective::kAllGather, 100, DataType::kFloat32, 3).count, 8u)
+      << "blocks of 16 bytes";
 }
 
 TEST(PerfCases, RootsOperatorsTypesAndSizes) {

@@ -4,12 +4,14 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <tuple>
 
 #include "cli/run_command.h"
+#include "core/temporary_directory.h"
 #include "support/sanitizers.h"
 
 namespace xylem::testing {
@@ -94,9 +96,24 @@ TEST(PerfCommand, HowItMeasuresDoesNotChangeResults) {
     resultsOf(Words{"all_reduce"} + sizes + how);
     resultsOf(Words{"sendrecv"} + sizes + how);
   }
+  EXPECT_EQ(resultsOf(Words{"all_reduce", "-C", "1"} + sizes)["cputime"], true);
+  EXPECT_EQ(resultsOf(Words{"all_reduce"} + sizes)["cputime"], false);
+  EXPECT_THAT(runCommand({"perf", "all_reduce", "--memory", "all"}, kLoopback).errors,
+              HasSubstr("expected one of malloc, cuda, nccl"));
   const Outcome unchecked = runCommand(Words{"perf", "all_reduce", "-c", "0"} + sizes, kLoopback);
   EXPECT_EQ(unchecked.status, 0) << unchecked.errors;
   EXPECT_THAT(unchecked.output, HasSubstr("   N/A  "));
+}
+
+TEST(PerfCommand, EndsItsProcessesAsProgramsDo) {
+  TemporaryDirectory folder;
+  std::map<std::string, std::string> environment = kLoopback;
+  environment["NCCL_ENV_PLUGIN"] = XYLEM_TEST_PLUGINS "/libnccl-env-test2.so";
+  environment["TEST_ENV_FINALIZED"] = (folder / "finalized").string();
+  resultsOf(Words{"all_reduce", "-p", "3", "-e", "8"} + kOnce, environment);
+  std::ostringstream text;
+  text << std::ifstream(folder / "finalized").rdbuf();
+  EXPECT_EQ(text.str(), "finalized\nfinalized\nfinalized\n");
 }
 
 TEST(PerfCommand, GraphsOfEveryOperationGiveItsResults) {

@@ -53,11 +53,8 @@ PerfLayout layoutOf(PerfCollective collective, std::size_t bytes, DataType type,
     case PerfCollective::kAllReduce:
     case PerfCollective::kBroadcast:
     case PerfCollective::kReduce:
+    case PerfCollective::kSendRecv:
       return {whole, whole, whole, 0, 0};
-    case PerfCollective::kSendRecv: {
-      const std::size_t count = whole / unit * unit;
-      return {count, count, count, 0, 0};
-    }
     case PerfCollective::kAllGather:
     case PerfCollective::kGather:
     case PerfCollective::kHypercube:

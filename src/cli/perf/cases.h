@@ -56,7 +56,7 @@ struct PerfLayout {
   std::size_t most() const { return send > receive ? send : receive; }
 };
 
-// The largest layout that fits into `bytes`. Blocks are whole multiples of 16 bytes, and may be empty.
+// The largest layout that fits into `bytes`. Blocks of several ranks are whole multiples of 16 bytes, and may be empty.
 PerfLayout layoutOf(PerfCollective collective, std::size_t bytes, DataType type, int ranks);
 
 // Data that must arrive: `count` elements from `to` on in the receive buffer. They are the elements from
@@ -113,7 +113,7 @@ struct PerfOptions {
   int graphLaunches = 0;  // launches of a CUDA graph of all iterations; 0: without a graph
   int checks = 1;         // checked results, each of an operation of its own
   bool blocking = false;
-  bool cpuTime = false;  // stop the clock when the last operation is enqueued instead of done
+  bool cpuTime = false;  // show the time until the operations are enqueued
   bool registers = false;
   PerfAverage average = PerfAverage::kAverage;
   PerfMemory memory = PerfMemory::kCuda;

@@ -243,11 +243,12 @@ void PerfJob::start(int process) {
                 errnoText(errno));
   FileDescriptor ours(ends[0]);
   const FileDescriptor theirs(ends[1]);
-  const auto run = [this, process, &ours, &theirs] {
+  const auto run = [this, process, &ours, &theirs]() -> int {
     // The copies of the other processes' sockets would hide their end.
     ours.reset();
     for (Child& other : children_) other.socket.reset();
-    return runPerfChild(options_, process, theirs.get());
+    // As programs do: then plugins are finalized, and libraries that write what they have seen do so.
+    std::exit(runPerfChild(options_, process, theirs.get()));
   };
   // The ranks' own output, log lines for example, is not prefixed: it has rank and process in it.
   launcher_.start({.rank = process * options_.ranksPerProcess(),

@@ -50,26 +50,36 @@ constexpr const char* kPerfExamples = R"(Examples:
   mpirun -n 4 xylem perf all_reduce                the same under MPI's launchers
   NCCL_DEBUG=INFO xylem perf all_reduce -p 2       with NCCL's log lines
 
-Options, columns and factors are those of nccl-tests. There are processes * threads * gpus ranks. Under a
-launcher (xylem run, mpirun, mpiexec, srun, torchrun) each process is one of the launcher's, and they meet through
-it, or where NCCL_COMM_ID says.
+Options, columns and factors are those of nccl-tests; -p, --memory and --json are this command's own (-p means
+parallel_init there), and -N, -S, -J, -D, -x and -R 2 are not taken. There are processes * threads * gpus ranks.
+Under a launcher (xylem run, mpirun, mpiexec, srun, torchrun) each process is one of the launcher's, and they meet
+through it, or where NCCL_COMM_ID says.
 
 Every element of every result is compared with one that was computed without the library; alltoall and sendrecv
-cannot be done in place (N/A). algbw is the size divided by the time, busbw is what each rank's link carries for it:
-algbw * 2(n-1)/n for all_reduce, (n-1)/n where blocks go to or come from all, and 1 for the others. Sizes take
-K, M and G (powers of 1024); GB/s are 1e9 bytes per second.)";
+cannot be done in place (N/A). algbw is the size divided by the time until it is done, for hypercube without the
+rank's own block; busbw is what each rank's link carries for it: algbw * 2(n-1)/n for all_reduce, (n-1)/n where
+blocks go to or come from all, and 1 for the others. Sizes take K, M and G (powers of 1024); GB/s are 1e9 bytes
+per second.)";
+
+// The names of the first `count` values.
+template <typename Value>
+std::vector<std::string> names(int count) {
+  std::vector<std::string> all;
+  for (int i = 0; i < count; ++i) all.emplace_back(name(static_cast<Value>(i)));
+  return all;
+}
 
 // The value whose name is `wanted`, or all values for "all".
 template <typename Value>
 std::vector<Value> named(const std::string& wanted, int count, const std::string& option) {
   std::vector<Value> found;
-  std::string names;
   for (int i = 0; i < count; ++i) {
     const auto value = static_cast<Value>(i);
     if (isSameWord(wanted, "all") || isSameWord(wanted, name(value))) found.push_back(value);
-    names += std::string(name(value)) + ", ";
   }
-  if (found.empty()) throw InputError({option, 0}, "`" + wanted + "`", names + "or all");
+  if (found.empty())
+    throw InputError({option, 0}, "`" + wanted + "`",
+                     fmt::format("{}, or all", fmt::join(names<Value>(count), ", ")));
   return found;
 }
 
@@ -174,8 +184,9 @@ void addWhat(Command& command, PerfArguments& o) {
   command.option("-r,--root", o.perf.root, "root, or -1 for each in turn (default 0)")
       .value("RANK")
       .within(-1, 1 << 20);
-  command.option("--memory", o.memory, "buffers from malloc, cuda(Malloc) or nccl(MemAlloc) (default cuda)")
-      .value("KIND");
+  command.option("--memory", o.memory, "buffers from malloc, cudaMalloc or ncclMemAlloc (default cuda)")
+      .value("KIND")
+      .oneOf(names<PerfMemory>(kPerfMemories));
 }
 
 void addHow(Command& command, PerfArguments& o) {
@@ -200,7 +211,8 @@ void addHow(Command& command, PerfArguments& o) {
               "time of 0: rank 0, 1: all on average, 2: the fastest, 3: the slowest (default 1)")
       .value("0-3")
       .within(0, 3);
-  flag("-C,--report_cputime", o.cpuTime, "1: the time until all is enqueued (default 0)");
+  flag("-C,--report_cputime", o.cpuTime,
+       "1: show the time of the calls alone, until all is enqueued (default 0)");
   flag("-R,--local_register", o.registers, "1: register the buffers (default 0)");
   command
       .option("-G,--cudagraph", o.perf.graphLaunches,
@@ -220,11 +232,10 @@ void addHow(Command& command, PerfArguments& o) {
 void addPerf(CommandLine& line) {
   const auto o = std::make_shared<PerfArguments>();
   Command command = line.add("perf", "measure collectives, and check their results");
-  std::vector<std::string> names;
-  for (int i = 0; i < kPerfCollectives; ++i) names.emplace_back(name(static_cast<PerfCollective>(i)));
-  command.option("OP", o->collective, "what to measure: " + fmt::format("{}", fmt::join(names, ", ")))
+  const std::vector<std::string> operations = names<PerfCollective>(kPerfCollectives);
+  command.option("OP", o->collective, "what to measure: " + fmt::format("{}", fmt::join(operations, ", ")))
       .required()
-      .oneOf(names);
+      .oneOf(operations);
   addShape(command, *o);
   addWhat(command, *o);
   addHow(command, *o);

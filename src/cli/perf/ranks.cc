@@ -373,10 +373,13 @@ void PerfThread::measure(const PerfCase& c, bool inPlace, PerfMessage::Timing Pe
   }
   const double enqueued = elapsed(start);
   synchronize();
-  const double taken = options_.cpuTime ? enqueued : elapsed(start);
-  for (PerfMessage& result : results)
-    (result.*timing).microseconds =
-        taken / options_.iterations / options_.aggregated / std::max(options_.graphLaunches, 1);
+  const double taken = elapsed(start);
+  const double operations =
+      static_cast<double>(options_.iterations) * options_.aggregated * std::max(options_.graphLaunches, 1);
+  for (PerfMessage& result : results) {
+    (result.*timing).microseconds = taken / operations;
+    (result.*timing).enqueuing = enqueued / operations;
+  }
   for (int i = 0; i < options_.checks; ++i) {
     for (const auto& rank : ranks_) rank->fill(c, inPlace);
     // A single operation: in place, a second one would take the first one's results.

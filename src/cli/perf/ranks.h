@@ -32,7 +32,8 @@ struct PerfMessage {
     kDone,     // all ranks of the process have finished
   };
   struct Timing {
-    double microseconds = 0;  // per operation, on this rank
+    // Per operation, on this rank: until it was done, and of that until it was enqueued.
+    double microseconds = 0, enqueuing = 0;
     std::uint64_t wrong = 0;  // elements
   };
   std::uint32_t kind = 0;

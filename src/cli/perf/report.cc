@@ -106,6 +106,7 @@ Json toJson(const PerfOptions& options, const std::vector<PerfMessage>& hellos,
                     {"iterations", options.iterations},
                     {"aggregated", options.aggregated},
                     {"graph", options.graphLaunches},
+                    {"cputime", options.cpuTime},
                     {"memory", name(options.memory)},
                     {"registered", options.registers},
                     {"ranks", ranks},
@@ -115,33 +116,43 @@ Json toJson(const PerfOptions& options, const std::vector<PerfMessage>& hellos,
   return all;
 }
 
+// The one of the ranks' times, or the mean of them, that -a asks for.
+double shownTime(PerfAverage average, const std::vector<double>& times) {
+  switch (average) {
+    case PerfAverage::kRank0:
+      return times.front();
+    case PerfAverage::kMinimum:
+      return *std::min_element(times.begin(), times.end());
+    case PerfAverage::kMaximum:
+      return *std::max_element(times.begin(), times.end());
+    case PerfAverage::kAverage:
+      break;
+  }
+  double mean = 0;
+  for (const double time : times) mean += time / static_cast<double>(times.size());
+  return mean;
+}
+
+}  // namespace
+
 PerfSpeed speedOf(const PerfOptions& options, const PerfCase& c, const std::vector<PerfMessage>& results,
                   PerfMessage::Timing PerfMessage::*timing) {
   PerfSpeed speed;
-  std::vector<double> times;
+  std::vector<double> times, enqueuing;
   std::uint64_t wrong = 0;
   for (const PerfMessage& result : results) {
     times.push_back((result.*timing).microseconds);
+    enqueuing.push_back((result.*timing).enqueuing);
     wrong += (result.*timing).wrong;
   }
-  switch (options.average) {
-    case PerfAverage::kRank0:
-      speed.microseconds = times.front();
-      break;
-    case PerfAverage::kMinimum:
-      speed.microseconds = *std::min_element(times.begin(), times.end());
-      break;
-    case PerfAverage::kMaximum:
-      speed.microseconds = *std::max_element(times.begin(), times.end());
-      break;
-    case PerfAverage::kAverage:
-      for (const double time : times) speed.microseconds += time / static_cast<double>(times.size());
-      break;
-  }
-  speed.bandwidth = bandwidthOf(options.collective, c.bytes(), options.ranks(), speed.microseconds);
+  const double time = shownTime(options.average, times);
+  speed.microseconds = options.cpuTime ? shownTime(options.average, enqueuing) : time;
+  speed.bandwidth = bandwidthOf(options.collective, c.bytes(), options.ranks(), time);
   if (options.checks > 0) speed.wrong = wrong;
   return speed;
 }
+
+namespace {
 
 PerfRow rowOf(const PerfOptions& options, const PerfCase& c, const std::vector<PerfMessage>& results) {
   PerfRow row{c, speedOf(options, c, results, &PerfMessage::outOfPlace), {}};

@@ -19,10 +19,14 @@ namespace xylem::cli {
 
 // The measurement of all ranks, out of place or in place.
 struct PerfSpeed {
-  double microseconds = 0;
+  double microseconds =
+      0;  // until operations were enqueued, if that is asked for; the bandwidth is that of done ones
   Bandwidth bandwidth;
   std::optional<std::uint64_t> wrong;  // elements; none if nothing was checked
 };
+// Combines the ranks' results.
+PerfSpeed speedOf(const PerfOptions& options, const PerfCase& c, const std::vector<PerfMessage>& results,
+                  PerfMessage::Timing PerfMessage::*timing);
 struct PerfRow {
   PerfCase c;
   PerfSpeed outOfPlace;
