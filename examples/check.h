@@ -1,4 +1,5 @@
-/* For the NCCL examples: ends the program with the error of a call that fails. */
+/* For the NCCL examples: ends the program with the error of a call that fails, or that devices are missing. Include it after
+ * cuda_runtime.h. */
 #ifndef XYLEM_EXAMPLES_CHECK_H_
 #define XYLEM_EXAMPLES_CHECK_H_
 
@@ -37,5 +38,18 @@
       }                                                                                         \
     free(onHost);                                                                               \
   } while (0)
+
+/* Ends the program unless there are `wanted` devices. */
+static inline void requireDevices(int wanted) {
+  int devices = 0;
+  CUDACHECK(cudaGetDeviceCount(&devices));
+  if (devices >= wanted) return;
+  fprintf(stderr,
+          "this example needs %d devices, and there are %d: set XYLEM_HOST_DEVICES=%d for host devices that "
+          "share "
+          "the machine's cores\n",
+          wanted, devices, wanted);
+  exit(1);
+}
 
 #endif /* XYLEM_EXAMPLES_CHECK_H_ */

@@ -82,6 +82,7 @@ static void measure(const char* name, Call call) {
 }
 
 int main(void) {
+  requireDevices(DEVICES);
   float ones[COUNT], half = 0.5f;
   int major = 0;
   for (size_t i = 0; i < COUNT; ++i) ones[i] = 1;

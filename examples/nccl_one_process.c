@@ -20,6 +20,7 @@ static void fill(float* data, float value) {
 }
 
 int main(void) {
+  requireDevices(DEVICES);
   ncclComm_t comms[DEVICES];
   cudaStream_t streams[DEVICES];
   float *send[DEVICES], *receive[DEVICES];

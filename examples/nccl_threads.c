@@ -67,6 +67,7 @@ static void* runRank(void* argument) {
 }
 
 int main(void) {
+  requireDevices(RANKS);
   pthread_t threads[RANKS];
   int ranks[RANKS];
   NCCLCHECK(ncclGetUniqueId(&id));

@@ -7,7 +7,7 @@
 //   for (int channel = 0; channel < plan.channels(); ++channel)
 //     for (int rank : plan.ring(channel)) std::printf("%d ", rank);
 //
-// A plan is a value: it can be moved, and read from several threads. Planning reads only the description and
+// A plan is a value: it can be moved, and read from several threads. A plan that was moved from throws PlanError. Planning reads only the description and
 // the settings that it is given, and neither the environment nor this machine.
 
 #include <cstdint>
@@ -53,7 +53,7 @@ struct PlannedGraph {
   double bandwidthIntra = 0;  // GB/s (1e9 bytes per second) per channel, inside the host
   double bandwidthInter = 0;  // GB/s per channel, to the network devices
   std::string typeIntra;      // worst path inside the host: LOC, NVL, NVB, PIX, PXB, P2C, PXN, PHB, SYS
-  std::string typeInter;      // worst path to the network devices
+  std::string typeInter;      // worst path to the network devices, one of these; DIS: the host has none
   std::vector<std::vector<int>> channels;  // ranks of the first host, in the channel's order
 };
 
@@ -72,7 +72,8 @@ struct PlannedCandidate {
 
 // The algorithm, protocol and channels with which NCCL would run an operation.
 struct PlannedChoice : PlannedCandidate {
-  int channels = 0;
+  int channels =
+      0;          // NVLS and NVLSTree have channels of their own, which may be more than JobPlan::channels()
   int warps = 0;  // per channel
   // All candidates from the fastest on; the first one is this choice.
   std::vector<PlannedCandidate> candidates;
@@ -107,7 +108,8 @@ class XYLEM_EXPORT JobPlan {
   PlannedTree tree(int rank, int channel) const;
   // The choice of rank 0. `collective`: AllReduce, AllGather, ReduceScatter, Broadcast or Reduce of 32-bit
   // floats (sums). `bytes`: of the blocks of all ranks together for AllGather and ReduceScatter, otherwise of
-  // the buffer. Throws PlanError for other names, and if the settings leave no algorithm.
+  // the buffer. Throws PlanError for other names, and with the reasons if nothing can run it: the settings may leave no
+  // algorithm, or the hosts have no way to each other.
   PlannedChoice choice(const std::string& collective, std::uint64_t bytes) const;
   // The graphs of the first rank's host.
   PlannedGraph ringGraph() const;
@@ -128,6 +130,7 @@ class XYLEM_EXPORT JobPlan {
  private:
   struct State;
   explicit JobPlan(std::unique_ptr<State> state);
+  const State& state() const;
   std::unique_ptr<State> state_;
 };
 

@@ -117,18 +117,10 @@ std::vector<std::pair<std::string, std::string>> tables(const TuneReport& report
 
 std::vector<std::string> reasons(const tuning::TuningModel& model) {
   std::vector<std::string> all;
-  for (const Collective collective : kOrder) {
-    const tuning::Choice choice = tuning::choose(model, {.collective = collective, .bytes = 1});
-    for (const tuning::Candidate& candidate : choice.ranking) {
-      if (candidate.excluded == tuning::Exclusion::kNone ||
-          candidate.excluded == tuning::Exclusion::kOneRank ||
-          candidate.excluded == tuning::Exclusion::kNotOffered ||
-          candidate.excluded == tuning::Exclusion::kSimpleOnly)
-        continue;
-      std::string reason = tuning::explain(candidate, choice.operation, model);
+  for (const Collective collective : kOrder)
+    for (std::string& reason :
+         tuning::exclusionReasons(tuning::choose(model, {.collective = collective, .bytes = 1}), model))
       if (std::find(all.begin(), all.end(), reason) == all.end()) all.push_back(std::move(reason));
-    }
-  }
   return all;
 }
 

@@ -202,8 +202,8 @@ namespace xylem {
 std::string JobPlan::diff(const JobPlan& other, const std::string& nameOfThis,
                           const std::string& nameOfOther) const {
   return guarded([&] {
-    const diff::PlanFacts before = diff::factsOf(state_->plan, state_->request);
-    const diff::PlanFacts after = diff::factsOf(other.state_->plan, other.state_->request);
+    const diff::PlanFacts before = diff::factsOf(state().plan, state().request);
+    const diff::PlanFacts after = diff::factsOf(other.state().plan, other.state().request);
     return plan::jsonText(diff::toJson(diff::comparePlans(before, after), nameOfThis, nameOfOther));
   });
 }

@@ -214,7 +214,7 @@ namespace xylem {
 
 std::string JobPlan::why(const std::vector<std::string>& question) const {
   return guarded([&] {
-    const why::Answer answer = why::Inquiry(state_->request, state_->settings).ask(question);
+    const why::Answer answer = why::Inquiry(state().request, state().settings).ask(question);
     return plan::jsonText(why::toJson(answer), 2) + '\n';
   });
 }

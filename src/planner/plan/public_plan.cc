@@ -2,6 +2,8 @@
 
 #include "planner/plan/public_plan.h"
 
+#include <fmt/ranges.h>
+
 #include <map>
 
 #include "planner/connect/rings.h"
@@ -97,6 +99,11 @@ JobPlan::JobPlan(JobPlan&&) noexcept = default;
 JobPlan& JobPlan::operator=(JobPlan&&) noexcept = default;
 JobPlan::~JobPlan() = default;
 
+const JobPlan::State& JobPlan::state() const {
+  if (!state_) throw PlanError("this xylem::JobPlan was moved from: it has no plan");
+  return *state_;
+}
+
 JobPlan JobPlan::ofFile(const std::string& path, const PlanOptions& options) {
   return guarded([&] {
     JobReader job(options);
@@ -121,21 +128,21 @@ JobPlan JobPlan::ofHosts(const std::vector<JobHosts>& list, const PlanOptions& o
   });
 }
 
-const std::vector<std::string>& JobPlan::assumptions() const { return state_->remarks.assumptions; }
-const std::vector<std::string>& JobPlan::warnings() const { return state_->remarks.warnings; }
+const std::vector<std::string>& JobPlan::assumptions() const { return state().remarks.assumptions; }
+const std::vector<std::string>& JobPlan::warnings() const { return state().remarks.warnings; }
 
-int JobPlan::ranks() const { return state_->plan.job().ranks(); }
-int JobPlan::nodes() const { return state_->plan.connections.nodes.count(); }
-int JobPlan::channels() const { return state_->plan.connections.nChannels(); }
+int JobPlan::ranks() const { return state().plan.job().ranks(); }
+int JobPlan::nodes() const { return state().plan.connections.nodes.count(); }
+int JobPlan::channels() const { return state().plan.connections.nChannels(); }
 
 std::vector<int> JobPlan::ring(int channel) const {
   if (channel < 0 || channel >= channels())
     throw std::out_of_range(fmt::format("channel {} of {}", channel, channels()));
-  return connect::ringOf(state_->plan.connections, channel);
+  return connect::ringOf(state().plan.connections, channel);
 }
 
 PlannedTree JobPlan::tree(int rank, int channel) const {
-  const connect::Connections& c = state_->plan.connections;
+  const connect::Connections& c = state().plan.connections;
   if (rank < 0 || rank >= ranks()) throw std::out_of_range(fmt::format("rank {} of {}", rank, ranks()));
   if (channel < 0 || channel >= c.of(rank).channels.total())
     throw std::out_of_range(fmt::format("channel {} of {}", channel, c.of(rank).channels.total()));
@@ -148,12 +155,12 @@ PlannedTree JobPlan::tree(int rank, int channel) const {
 
 PlannedChoice JobPlan::choice(const std::string& collective, std::uint64_t bytes) const {
   const tuning::TuningModel& model =
-      state_->plan.tuning[static_cast<std::size_t>(state_->plan.job().viewOf(0))];
+      state().plan.tuning[static_cast<std::size_t>(state().plan.job().viewOf(0))];
   const tuning::Choice chosen =
       tuning::choose(model, {.collective = collectiveNamed(collective), .bytes = bytes});
   if (chosen.best() == nullptr)
-    throw PlanError(
-        fmt::format("nothing can run {}: the settings exclude every algorithm and protocol", collective));
+    throw PlanError(fmt::format("nothing can run {}: {}", collective,
+                                fmt::join(tuning::exclusionReasons(chosen, model), "; ")));
   PlannedChoice choice;
   for (int i = 0; i < chosen.usable; ++i) {
     const tuning::Candidate& candidate = chosen.ranking[static_cast<std::size_t>(i)];
@@ -166,24 +173,24 @@ PlannedChoice JobPlan::choice(const std::string& collective, std::uint64_t bytes
 }
 
 PlannedGraph JobPlan::ringGraph() const {
-  const plan::HostPlan& host = state_->plan.hostOf(0);
+  const plan::HostPlan& host = state().plan.hostOf(0);
   return publicGraph(host.ring(), host.system());
 }
 
 PlannedGraph JobPlan::treeGraph() const {
-  const plan::HostPlan& host = state_->plan.hostOf(0);
+  const plan::HostPlan& host = state().plan.hostOf(0);
   return publicGraph(host.tree(), host.system());
 }
 
 std::string JobPlan::json() const {
-  plan::Json json = plan::toJson(state_->plan);
+  plan::Json json = plan::toJson(state().plan);
   json["assumed"] = assumptions();
   return plan::jsonText(json);
 }
 
 std::vector<std::string> JobPlan::log() const {
   std::vector<std::string> lines;
-  for (LogLine& line : plan::planLog(state_->plan)) lines.push_back(std::move(line.text));
+  for (LogLine& line : plan::planLog(state().plan)) lines.push_back(std::move(line.text));
   return lines;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "planner/tuning/block_size.h"
 #include "planner/tuning/measured.h"
@@ -240,6 +241,19 @@ std::string explain(const Candidate& candidate, const Operation& operation, cons
       return fmt::format("{}/{} would take an hour or more", algorithm, protocol);
   }
   return "";
+}
+
+std::vector<std::string> exclusionReasons(const Choice& choice, const TuningModel& model) {
+  std::vector<std::string> reasons;
+  for (const Candidate& candidate : choice.ranking) {
+    if (candidate.excluded == Exclusion::kNone || candidate.excluded == Exclusion::kOneRank ||
+        candidate.excluded == Exclusion::kNotOffered || candidate.excluded == Exclusion::kSimpleOnly)
+      continue;
+    std::string reason = explain(candidate, choice.operation, model);
+    if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
+      reasons.push_back(std::move(reason));
+  }
+  return reasons;
 }
 
 }  // namespace xylem::tuning

@@ -63,6 +63,9 @@ float predictedTime(const TuningModel& model, const Operation& operation, Algori
 // Returns one sentence for a person: why the candidate does not run, or how long it would take.
 std::string explain(const Candidate& candidate, const Operation& operation, const TuningModel& model);
 
+// The sentences about the excluded candidates, each once. Leaves out what is impossible in every job.
+std::vector<std::string> exclusionReasons(const Choice& choice, const TuningModel& model);
+
 // Returns bandwidth in GB/s as nccl-tests reports it: what each rank's link carries, whatever the collective.
 // `bytes` are those of the operation, of all ranks together for AllGather and ReduceScatter; `time` is in
 // microseconds. 0 if the operation takes no time.

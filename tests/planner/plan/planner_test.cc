@@ -221,6 +221,32 @@ TEST(JobPlan, AnswersForPrograms) {
   EXPECT_THROW(plan.choice("AllScatter", 8), PlanError);
 }
 
+TEST(JobPlan, SaysWhyNothingCanRun) {
+  const auto refusal = [](const JobPlan& plan) -> std::string {
+    try {
+      plan.choice("AllReduce", 8);
+    } catch (const PlanError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const JobPlan noNic = JobPlan::ofFile(XYLEM_SOURCE_DIR "/topologies/dgx1v-4gpu-nonic.xml", {.hosts = 3});
+  EXPECT_THAT(refusal(noNic),
+              HasSubstr("nothing can run AllReduce: no channels with bandwidth were found for Tree"));
+  EXPECT_THAT(refusal(noNic), HasSubstr("; no channels with bandwidth were found for Ring; "));
+  EXPECT_EQ(noNic.ringGraph().typeInter, "DIS");
+  EXPECT_THAT(refusal(JobPlan::ofXml(twoGpusOneNic(), {.settings = {{"NCCL_ALGO", "NVLS"}}})),
+              HasSubstr("NCCL_ALGO=NVLS leaves out Ring"));
+}
+
+TEST(JobPlan, ThatWasMovedFromIsAnOrdinaryError) {
+  JobPlan plan = JobPlan::ofXml(twoGpusOneNic());
+  const JobPlan taken = std::move(plan);
+  EXPECT_EQ(taken.ranks(), 2);
+  EXPECT_THROW(plan.ranks(), PlanError);
+  EXPECT_THROW(plan.json(), PlanError);
+}
+
 TEST(JobPlan, SaysWhatItAssumesAndWhatIsDoubtful) {
   std::string text =
       machine(cpu(0, gpu("0000:11:00.0", 0, 90, nvswitch(4)) + gpu("0000:12:00.0", 1, 90, nvswitch(4)) +
