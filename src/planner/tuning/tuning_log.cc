@@ -92,7 +92,10 @@ class Lines {
 
  private:
   void add(std::string text, Subsystem subsystem = Subsystem::kTuning) {
-    lines_.push_back({LogLevel::kInfo, subsystem, std::move(text)});
+    LogLine& line = lines_.emplace_back();
+    line.level = LogLevel::kInfo;
+    line.subsystem = subsystem;
+    line.text = std::move(text);
   }
 
   const TuningModel& model_;

@@ -35,7 +35,8 @@ const RankRole kTwice("log-choices", [](int rank, int ranks, const ncclUniqueId&
 });
 
 // The lines of both ranks that contain a text.
-std::vector<std::string> linesOf(Variables variables, const char* text, std::array<const char*, 2> hosts) {
+std::vector<std::string> linesOf([[maybe_unused]] const Variables& variables, const char* text,
+                                 std::array<const char*, 2> hosts) {
   TemporaryDirectory folder;
   ncclUniqueId id;
   EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess);

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "core/copying.h"
+#include "core/error.h"
 #include "runtime/transport/choices/core_distance.h"
 #include "runtime/transport/choices/touched_memory.h"
 #include "runtime/transport/local/peer_memory.h"
