@@ -45,9 +45,8 @@ static inline void requireDevices(int wanted) {
   CUDACHECK(cudaGetDeviceCount(&devices));
   if (devices >= wanted) return;
   fprintf(stderr,
-          "this example needs %d devices, and there are %d: set XYLEM_HOST_DEVICES=%d for host devices that "
-          "share "
-          "the machine's cores\n",
+          "this example needs %d devices, and there are %d: set XYLEM_HOST_DEVICES=%d for host devices "
+          "that share the machine's cores\n",
           wanted, devices, wanted);
   exit(1);
 }

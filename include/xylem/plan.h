@@ -72,8 +72,8 @@ struct PlannedCandidate {
 
 // The algorithm, protocol and channels with which NCCL would run an operation.
 struct PlannedChoice : PlannedCandidate {
-  int channels =
-      0;          // NVLS and NVLSTree have channels of their own, which may be more than JobPlan::channels()
+  // NVLS and NVLSTree have channels of their own, which may be more than JobPlan::channels().
+  int channels = 0;
   int warps = 0;  // per channel
   // All candidates from the fastest on; the first one is this choice.
   std::vector<PlannedCandidate> candidates;

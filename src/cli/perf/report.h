@@ -19,8 +19,8 @@ namespace xylem::cli {
 
 // The measurement of all ranks, out of place or in place.
 struct PerfSpeed {
-  double microseconds =
-      0;  // until operations were enqueued, if that is asked for; the bandwidth is that of done ones
+  // Until operations were enqueued, if that is asked for; the bandwidth is that of done ones.
+  double microseconds = 0;
   Bandwidth bandwidth;
   std::optional<std::uint64_t> wrong;  // elements; none if nothing was checked
 };

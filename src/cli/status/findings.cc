@@ -145,6 +145,8 @@ class Examination {
       const comm::CallRecord* theirs = peer == nullptr ? nullptr : peer->current();
       if (!rank.stuck() || mine == nullptr || theirs == nullptr || peer->stuck()) continue;
       if (mine->stream == 0 || peer->pid != rank.pid || theirs->stream != mine->stream) continue;
+      // A call may have begun before the other one came into the stream. It may also just be under way, but not for long.
+      if (theirs->state != comm::CallState::kIssued && rank.waitNanoseconds() < kQueuedNanoseconds) continue;
       sharing_.insert(peer->log.rank);
       add(FindingKind::kNotBegun, {rank.log.rank, peer->log.rank},
           fmt::format(

@@ -181,6 +181,7 @@ class Calibrator {
   // If time runs out, what was chosen until then holds.
   void run(Calibration& found) {
     using Step = void (Calibrator::*)(const SideBuffers&, Calibration&);
+    // The number of those that are done is remembered (ChoiceFile): if these change, its first line has to.
     static constexpr Step kSteps[] = {&Calibrator::chooseDistance,
                                       &Calibrator::chooseCycle,
                                       &Calibrator::chooseReads,
@@ -190,6 +191,7 @@ class Calibrator {
                                       &Calibrator::chooseStaged,
                                       &Calibrator::chooseStreamedMessages,
                                       &Calibrator::chooseStreamedExchanges};
+    static_assert(kCalibrationSteps + 2 == std::size(kSteps));  // the last two are about large data
     const SideBuffers buffers(sides_, effort_.large ? kStreamedMessages.back() : kJoiningMessages.back());
     const int steps = effort_.large ? static_cast<int>(std::size(kSteps)) : kCalibrationSteps;
     for (; found.steps < steps; ++found.steps) (this->*kSteps[found.steps])(buffers, found);
@@ -428,7 +430,7 @@ class Calibrator {
     const FasterRange range = whereSecondIsFaster(timed);
     if (range.upTo > timed.back().bytes) return range.from;
     const TimedWays& largest = timed.back();
-    return largest.microseconds[0] * kClearlyFaster < largest.microseconds[1] ? 2 * largest.bytes : usual;
+    return largest.gain(1, 0) > kClearlyFaster ? 2 * largest.bytes : usual;
   }
 
   const CalibrationEffort effort_;
@@ -475,13 +477,17 @@ FasterRange whereSecondIsFaster(std::span<const TimedWays> timed) {
 
 std::size_t fastestWay(std::span<const TimedWays> timed, std::size_t usual) {
   if (timed.empty()) return usual;
-  std::vector<double> logs(timed.front().microseconds.size(), 0);
-  for (const TimedWays& one : timed)
-    for (std::size_t way = 0; way < logs.size(); ++way) logs[way] += std::log(one.microseconds[way]);
-  const auto best = static_cast<std::size_t>(std::min_element(logs.begin(), logs.end()) - logs.begin());
-  double gained = 0;
-  for (const TimedWays& one : timed) gained += std::log(one.gain(usual, best));
-  return gained / static_cast<double>(timed.size()) > std::log(kClearlyFaster) ? best : usual;
+  std::size_t best = usual;
+  double most = std::log(kClearlyFaster);
+  for (std::size_t way = 0; way < timed.front().microseconds.size(); ++way) {
+    double gained = 0;
+    for (const TimedWays& one : timed) gained += std::log(one.gain(usual, way));
+    gained /= static_cast<double>(timed.size());
+    if (gained <= most) continue;
+    most = gained;
+    best = way;
+  }
+  return best;
 }
 
 std::string Calibration::numbers() const {

@@ -20,11 +20,8 @@
 // from their count of operations alone. Whether data of some size is staged or read is found out while running (ReadOrStage).
 // Every element is combined in the order of the ranks, by one rank only or by all alike.
 
-#include <array>
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <span>
 #include <vector>
 

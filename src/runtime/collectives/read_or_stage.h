@@ -5,8 +5,9 @@
 //
 //   ReadOrStage ways(meeting, distances, choices, tell, now);
 //   ways.start(work, true);                       // all ranks; work that can be read
-//   ways.begin(true, true);
+//   ways.begin(true);
 //   const bool read = ways.reads();
+//   ways.beginTime(true);
 //   flags |= ways.tellNext();                     // in what each rank posts,
 //   ways.hear(rank, theirs.flags);                // and hears of the others
 //   ways.end(read);
@@ -121,8 +122,8 @@ class ReadOrStage {
   int partner_ = 0;      // the rank whose distance counts for this one
   bool counts_ = false;  // this rank's TwoWays hears of the operation
   bool times_ = false;   // and of its time
-  bool tellsNothing_ =
-      false;  // but that is of no use: staging memory was new, or some rank has put memory into huge pages
+  // But that is of no use: staging memory was new, or some rank has put memory into huge pages.
+  bool tellsNothing_ = false;
   std::chrono::steady_clock::time_point begun_{};  // the operation, if times_
 };
 

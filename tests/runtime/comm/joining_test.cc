@@ -233,11 +233,11 @@ TEST(InitTimer, NamesTheLongestStepOfALongStart) {
 
 TEST(InitTimer, HasAPartOfItsOwnForMeasuringCopiesIfThatTookTime) {
   InitTimer timer;
-  timer.lap(InitPart::kCopies, "measuring how data moves");
+  timer.lap(InitPart::kTopology, "describing the hosts");
   EXPECT_THAT(timer.text(), ::testing::Not(HasSubstr("copies")));
   std::this_thread::sleep_for(std::chrono::milliseconds(10));
   timer.lap(InitPart::kCopies, "measuring how data moves");
-  EXPECT_THAT(timer.text(), ::testing::ContainsRegex("connections 0.00, copies 0.0[0-9], rest 0.0"));
+  EXPECT_THAT(timer.text(), ::testing::ContainsRegex("connections 0.00, copies [0-9.]+, rest [0-9.]+"));
 }
 
 TEST(JoinSteps, TellTheOtherRanksWhyOneFailed) {

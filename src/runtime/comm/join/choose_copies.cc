@@ -54,11 +54,11 @@ HostCopies measure(const transport::MachineKey& key, const device::CorePair& cor
   if (!found.timed.empty()) now.numbers += (now.numbers.empty() ? "" : "; ") + found.numbers();
   // The distance of the cores alone is no result that lasts.
   const std::string problem = found.timed.empty() ? "" : file.remember(key, now);
-  const std::string how = found.complete ? "measured"
-                                         : fmt::format("measured in part ({} of {} steps), as time ran out",
-                                                       found.steps, collectives::kCalibrationSteps);
-  return {now.choices,
-          fmt::format("{}{}: {}", how, problem.empty() ? "" : " (" + problem + ")", now.numbers)};
+  std::string how = found.complete ? "measured"
+                                   : fmt::format("measured in part ({} of {} steps), as time ran out",
+                                                 found.steps, collectives::kCalibrationSteps);
+  if (!problem.empty()) how += " (" + problem + ")";
+  return {now.choices, now.numbers.empty() ? how : how + ": " + now.numbers};
 }
 
 Found recallOrMeasure(const transport::MachineKey& key, const device::CorePair& cores, bool mayMeasure) {
@@ -66,7 +66,9 @@ Found recallOrMeasure(const transport::MachineKey& key, const device::CorePair& 
   const auto known = file.find(key);
   const bool isComplete = known && known->steps >= collectives::kCalibrationSteps;
   if (isComplete || (known && !mayMeasure))
-    return {{known->choices, fmt::format("remembered in {}: {}", file.path(), known->numbers)}, isComplete};
+    return {{known->choices, fmt::format("remembered {}in {}: {}", isComplete ? "" : "in part ", file.path(),
+                                         known->numbers)},
+            isComplete};
   if (!mayMeasure)
     return {{usualChoices(), "the default: there are more ranks than cores, so they are not measured"},
             false};

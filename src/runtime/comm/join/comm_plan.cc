@@ -201,9 +201,9 @@ DescribedHosts describeHosts(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, 
   DescribedHosts hosts;
   hosts.hostOfRank = host.hostOfRank;
   hosts.offers = {host.hosts > 1 && reducedByAll(roster.peers) != 0, roster.hasGpus()};
-  const std::uint64_t key = searchKey(settings);
-  HostReport report{.key = key};
+  HostReport report;
   steps.run(InitPart::kTopology, "describing the hosts", [&] {
+    report.key = searchKey(settings);
     const LocalPlacement placement{bootstrap.rank(), host.localRank,   static_cast<int>(host.ranks.size()),
                                    devices.device,   devices.networks, devices.gpu};
     const RankDescription mine = describeForRank(settings, placement);
@@ -224,13 +224,13 @@ DescribedHosts describeHosts(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, 
     if (describes && host.ranks.size() >= kManyRanks) trimMemory();
     const auto all =
         bootstrap.allGatherBytes(bytesOf(mine), kMaxReportBytes, "the exchange of the hosts' descriptions");
-    readReports(all, key, host.ranks.front(), hosts);
+    readReports(all, report.key, host.ranks.front(), hosts);
     if (const auto& first = all[static_cast<std::size_t>(host.ranks.front())]; !first.empty())
       dumpTopology(first, settings, bootstrap.rank());
+    if (static_cast<int>(hosts.descriptions.size()) != host.hosts)
+      throw Error(ResultCode::kInternalError, "{} hosts described themselves; the job has {}",
+                  hosts.descriptions.size(), host.hosts);
   });
-  if (static_cast<int>(hosts.descriptions.size()) != host.hosts)
-    throw Error(ResultCode::kInternalError, "{} hosts described themselves; the job has {}",
-                hosts.descriptions.size(), host.hosts);
   return hosts;
 }
 

@@ -67,7 +67,8 @@ class ChoiceFile {
 
   const std::string& path() const { return path_; }
   std::optional<KnownChoices> find(const MachineKey& key) const;
-  // A line of more steps stays. Returns why nothing could be written; empty if it was.
+  // A line of more steps, which another process has written meanwhile, stays for the next one. Returns why nothing could be written; otherwise
+  // empty.
   std::string remember(const MachineKey& key, const KnownChoices& known) const;
 
  private:

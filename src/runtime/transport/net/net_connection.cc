@@ -10,6 +10,19 @@ namespace {
 // How long the destructor waits until the network has taken all steps.
 constexpr std::chrono::seconds kFlushTime{5};
 
+// A step is one message.
+void requireStepsFit(const Network& network, const NetProperties& device, const StepBytes& stepBytes) {
+  const std::size_t step = stepBytes[Protocol::kSimple];
+  if (device.maxBytes >= step) return;
+  const std::size_t buffer = bufferBytesWithin(device.maxBytes);
+  throw Error(
+      ResultCode::kInvalidUsage, "network {}: device {} carries {} bytes at once, and steps have {}{}",
+      network.name(), device.name, device.maxBytes, step,
+      buffer == 0
+          ? ""
+          : fmt::format(": set NCCL_BUFFSIZE to {} or less, which is eight steps, for all ranks", buffer));
+}
+
 }  // namespace
 
 NetConnection::NetConnection(const ConnectionRequest& request, const Peer& peer, PeerSessions& sessions,
@@ -54,23 +67,6 @@ bool NetConnection::advance() {
   }
   return phase_ == Phase::kReady;
 }
-
-namespace {
-
-// A step is one message.
-void requireStepsFit(const Network& network, const NetProperties& device, const StepBytes& stepBytes) {
-  const std::size_t step = stepBytes[Protocol::kSimple];
-  if (device.maxBytes >= step) return;
-  const std::size_t buffer = bufferBytesWithin(device.maxBytes);
-  throw Error(
-      ResultCode::kInvalidUsage, "network {}: device {} carries {} bytes at once, and steps have {}{}",
-      network.name(), device.name, device.maxBytes, step,
-      buffer == 0
-          ? ""
-          : fmt::format(": set NCCL_BUFFSIZE to {} or less, which is eight steps, for all ranks", buffer));
-}
-
-}  // namespace
 
 // The description of the machine may promise more than the network can do.
 NetEndOptions NetConnection::optionsOf(const QueueNic& nic, QueueUse use) const {
