@@ -263,7 +263,10 @@ std::string copiesWith(const char* choices) {
   const Variables variables{{"XYLEM_COPY_CHOICES", choices}, {"XDG_CACHE_HOME", folder / "cache"}};
   std::string said;
   expectAllJoined(runRanks(2, [&](int rank, ncclComm_t) {
-    if (rank == 0) said = copiesHere().at(0);
+    if (rank != 0) return;
+    // The other rank of this process may still join, and know nothing.
+    for (const std::string& copies : copiesHere())
+      if (!copies.empty()) said = copies;
   }));
   return said;
 }
