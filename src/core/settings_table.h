@@ -172,7 +172,7 @@ X(kPeerTimeout, "XYLEM_PEER_TIMEOUT", kInteger, 1, 86400, "20",
   "seconds without any answer after which a rank on another host counts as lost")
 X(kBuffSize, "NCCL_BUFFSIZE", kInteger, 64, 1 << 30, "4194304", "bytes of a connection's SIMPLE buffer")
 X(kCopyChoices, "XYLEM_COPY_CHOICES", kText, 0, 0, "measured",
-  "how data moves within a host: measured; default; or [default,]NAME=NUMBER,... of read_from, read_up_to, block_read_from, block_read_up_to, reduce_read_from, reduce_read_up_to, piece, cycle, staged, stream_message, stream_exchange, stream_far, far, adapt, huge_pages")
+  "how data moves within a host: measured; default; or [default,]NAME=NUMBER,... of read_from, read_up_to, block_read_from, block_read_up_to, reduce_read_from, reduce_read_up_to, piece, whole, cycle, staged, stream_message, stream_exchange, stream_far, far, adapt, huge_pages")
 X(kCrossMemory, "XYLEM_CMA_BYTES", kInteger, -2, 1 << 30, "-2",
   "bytes from which on a message, or a rank's block, is copied by the kernel from process to process, where it cannot be mapped; 0: it goes through shared memory; -2: as measured (XYLEM_COPY_CHOICES)")
 X(kCopyThreads, "XYLEM_COPY_THREADS", kInteger, 0, 64, "0",

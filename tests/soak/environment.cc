@@ -37,12 +37,12 @@ const std::vector<Choice>& choices() {
       {"XYLEM_COPY_CHOICES",
        70,
        {"default", "default read_from=1 read_up_to=1000000000",
-        "default read_from=5000 read_up_to=70000 piece=4096 staged=32",
+        "default read_from=5000 read_up_to=70000 piece=4096 staged=32 whole=64",
         "default,read_from=1,read_up_to=100000000,block_read_from=1,block_read_up_to=100000000,"
         "reduce_read_from=1,reduce_read_up_to=100000000",
         "default,read_from=20000,read_up_to=200000,block_read_from=20000,block_read_up_to=200000,"
         "reduce_read_from=20000,reduce_read_up_to=200000,adapt=1",
-        "default piece=20000 cycle=2000000 staged=32768 stream_message=0 stream_exchange=0", "default,adapt=1",
+        "default piece=20000 whole=10000000 cycle=2000000 staged=32768 stream_message=0 stream_exchange=0", "default,adapt=1",
         "default,far=1 stream_far=1"}},
       {"XYLEM_COPY_THREADS", 20, {"1", "2", "4"}},
   };

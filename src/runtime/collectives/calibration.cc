@@ -126,15 +126,31 @@ class Messages {
   Direction from0_, from1_;
 };
 
+// Mailboxes that exchanges have one after the other: the first use of new memory takes longer than all that is timed.
+class Mailboxes {
+ public:
+  // As new, but for what is in the staging memory.
+  SharedMemory take() {
+    if (unused_.empty()) return SharedMemory::create("xylem calibration", sizeof(transport::Mailbox));
+    SharedMemory memory = std::move(unused_.back());
+    unused_.pop_back();
+    auto& mailbox = *reinterpret_cast<transport::Mailbox*>(memory.data());
+    for (transport::Descriptor& descriptor : mailbox.descriptors) descriptor.number.store(0);
+    mailbox.left.store(0);
+    mailbox.beat.store(0);
+    return memory;
+  }
+  void giveBack(SharedMemory memory) { unused_.push_back(std::move(memory)); }
+
+ private:
+  std::vector<SharedMemory> unused_;
+};
+
 // Both sides make AllReduces or AllGathers of floats.
 class Exchanges {
  public:
-  Exchanges(Reach reach, const CopyChoices& choices) : memory_(reach, choices) {
-    for (SharedMemory*& mailbox : mailboxes_) {
-      owned_.push_back(std::make_unique<SharedMemory>(
-          SharedMemory::create("xylem calibration", sizeof(transport::Mailbox))));
-      mailbox = owned_.back().get();
-    }
+  Exchanges(Mailboxes& mailboxes, Reach reach, const CopyChoices& choices)
+      : mailboxes_(mailboxes), memory_(reach, choices), ofSides_{mailboxes.take(), mailboxes.take()} {
     for (int side = 0; side < 2; ++side) {
       std::vector<DirectPeer> peers(2);
       peers[static_cast<std::size_t>(1 - side)] = {mailbox(1 - side), &memory_};
@@ -142,6 +158,11 @@ class Exchanges {
                                                             reach == Reach::kMapped, false, choices));
     }
   }
+  ~Exchanges() {
+    for (SharedMemory& memory : ofSides_) mailboxes_.giveBack(std::move(memory));
+  }
+  Exchanges(const Exchanges&) = delete;
+  Exchanges& operator=(const Exchanges&) = delete;
 
   // `bytes`: of a rank's input.
   void run(const TwoSides& sides, const SideBuffers& buffers, std::size_t bytes, int times, int side,
@@ -164,12 +185,12 @@ class Exchanges {
 
  private:
   transport::Mailbox* mailbox(int side) const {
-    return reinterpret_cast<transport::Mailbox*>(mailboxes_[side]->data());
+    return reinterpret_cast<transport::Mailbox*>(ofSides_[side].data());
   }
 
+  Mailboxes& mailboxes_;
   OtherSide memory_;
-  std::vector<std::unique_ptr<SharedMemory>> owned_;
-  SharedMemory* mailboxes_[2] = {};
+  SharedMemory ofSides_[2];
   std::vector<std::unique_ptr<DirectExchange>> exchanges_;
 };
 
@@ -189,6 +210,7 @@ class Calibrator {
                                       &Calibrator::chooseReduceReads,
                                       &Calibrator::choosePiece,
                                       &Calibrator::chooseStaged,
+                                      &Calibrator::chooseWhole,
                                       &Calibrator::chooseStreamedMessages,
                                       &Calibrator::chooseStreamedExchanges};
     static_assert(kCalibrationSteps + 2 == std::size(kSteps));  // the last two are about large data
@@ -256,7 +278,7 @@ class Calibrator {
     if (!kernelReads()) return;
     CopyChoices never = found.choices, always = found.choices;
     always.blockReadUpTo = always.reduceReadUpTo = kAlways;
-    Exchanges staged(Reach::kNothing, never), read(Reach::kThroughKernel, always);
+    Exchanges staged(mailboxes_, Reach::kNothing, never), read(mailboxes_, Reach::kThroughKernel, always);
     fillRing(staged, buffers, never.cycle);
     const auto wayOf = [&](Exchanges& exchanges) {
       return [this, &buffers, function, exchanges = &exchanges](std::size_t bytes, int side) {
@@ -316,7 +338,7 @@ class Calibrator {
     CopyChoices past = found.choices, through = found.choices;
     past.streamFar = 1;
     through.streamFar = 0;
-    Exchanges streamed(Reach::kNothing, past), cached(Reach::kNothing, through);
+    Exchanges streamed(mailboxes_, Reach::kNothing, past), cached(mailboxes_, Reach::kNothing, through);
     for (Exchanges* const exchanges : {&streamed, &cached}) fillRing(*exchanges, buffers, past.cycle);
     constexpr int kTimes = 32;
     static constexpr std::array kBlocks = {64 * kKiB};
@@ -350,7 +372,8 @@ class Calibrator {
       choices.cycle = cycle;
       names.push_back(
           fmt::format("through {}{} KiB", cycle == transport::kLeastCycle ? "up to " : "", cycle / kKiB));
-      Exchanges& made = *exchanges.emplace_back(std::make_unique<Exchanges>(Reach::kNothing, choices));
+      Exchanges& made =
+          *exchanges.emplace_back(std::make_unique<Exchanges>(mailboxes_, Reach::kNothing, choices));
       fillRing(made, buffers, cycle);
       ways.push_back([this, &buffers, &made](std::size_t bytes, int side) {
         made.run(sides_, buffers, bytes, kTimes, side, Function::kAllGather);
@@ -370,7 +393,8 @@ class Calibrator {
       CopyChoices choices = found.choices;
       choices.piece = piece;
       names.push_back(fmt::format("pieces of {} KiB", piece / kKiB));
-      Exchanges& made = *exchanges.emplace_back(std::make_unique<Exchanges>(Reach::kNothing, choices));
+      Exchanges& made =
+          *exchanges.emplace_back(std::make_unique<Exchanges>(mailboxes_, Reach::kNothing, choices));
       fillRing(made, buffers, choices.cycle);
       ways.push_back([this, &buffers, &made](std::size_t bytes, int side) {
         made.run(sides_, buffers, bytes, 1, side);
@@ -382,12 +406,12 @@ class Calibrator {
 
   // With this many in a row, the other way's data in the caches counts little.
   void chooseStaged(const SideBuffers& buffers, Calibration& found) {
-    constexpr int kTimes = 128;
+    constexpr int kTimes = 48;
     static constexpr std::array kSizes = {kKiB / 2, kKiB, 2 * kKiB, 4 * kKiB, 8 * kKiB};
     CopyChoices always = found.choices, never = found.choices;
     always.staged = transport::kMostStaged;
     never.staged = transport::kFirstLineBytes;
-    Exchanges staged(Reach::kMapped, always), mapped(Reach::kMapped, never);
+    Exchanges staged(mailboxes_, Reach::kMapped, always), mapped(mailboxes_, Reach::kMapped, never);
     fillRing(staged, buffers, always.cycle);
     const auto timed = keep(
         found, time("small AllReduce", {"staged", "mapped"},
@@ -395,6 +419,23 @@ class Calibrator {
                      [&](std::size_t bytes, int side) { mapped.run(sides_, buffers, bytes, kTimes, side); }},
                     kSizes, kTimes));
     found.choices.staged = bestLimit(timed, found.choices.staged);
+  }
+
+  void chooseWhole(const SideBuffers& buffers, Calibration& found) {
+    static constexpr std::array kBlocks = {64 * kKiB, 128 * kKiB, 256 * kKiB};
+    CopyChoices always = found.choices, never = found.choices;
+    always.whole = kAlways;
+    never.whole = kLittleWhole;
+    Exchanges whole(mailboxes_, Reach::kNothing, always), shared(mailboxes_, Reach::kNothing, never);
+    for (Exchanges* const exchanges : {&whole, &shared}) fillRing(*exchanges, buffers, always.cycle);
+    const auto wayOf = [&](Exchanges& exchanges) {
+      return [this, &buffers, made = &exchanges](std::size_t bytes, int side) {
+        made->run(sides_, buffers, bytes, kInARow, side);
+      };
+    };
+    const auto timed = keep(found, time("staged AllReduce", {"whole", "in shares"},
+                                        {wayOf(whole), wayOf(shared)}, kBlocks, kInARow));
+    found.choices.whole = bestLimit(timed, found.choices.whole);
   }
 
   void chooseStreamedMessages(const SideBuffers& buffers, Calibration& found) {
@@ -414,7 +455,7 @@ class Calibrator {
     CopyChoices always = found.choices, never = found.choices;
     always.streamExchange = 0;
     never.streamExchange = kAlways;
-    Exchanges plain(Reach::kMapped, never), streamed(Reach::kMapped, always);
+    Exchanges plain(mailboxes_, Reach::kMapped, never), streamed(mailboxes_, Reach::kMapped, always);
     // Two ranks with two buffers each.
     const auto timed = keep(
         found, time("mapped AllReduce, bytes of all buffers", {"plain", "streamed"},
@@ -436,6 +477,7 @@ class Calibrator {
   const CalibrationEffort effort_;
   const Clock::time_point end_;
   TwoSides sides_;
+  Mailboxes mailboxes_;
 };
 
 std::string sizeOf(std::uint64_t bytes) {

@@ -52,7 +52,7 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
       admitsReaders_(allCanRead(meeting_)),
       distances_(meeting_, choices_.far != 0, now),
       ways_(meeting_, distances_, choices_, tell_, now),
-      staged_(choices.piece, choices.mostInAreas()),
+      staged_(choices),
       mapped_(shared_),
       reading_(shared_),
       streamed_(choices_, std::move(now)) {

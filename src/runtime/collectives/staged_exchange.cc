@@ -28,7 +28,7 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   work_ = &work;
   rank_ = rank;
   ranks_ = ranks;
-  shares_ = sharesWork(work.function, blockBytes(work), ranks);
+  shares_ = sharesWork(work.function, blockBytes(work), ranks, mostWhole());
   sendsBlocks_ = sendsBlocks(work.function);
   reduces_ = reduces(work.function);
   blocks_ = sendsBlocks_ ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
@@ -48,6 +48,13 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   factors_.resize(static_cast<std::size_t>(ranks));
   if (reduces_) std::fill(factors_.begin(), factors_.end(), work.reduction.factor);
   startAgain();
+}
+
+// Two ranks move as many bytes whole as in shares, but more ranks move more; and elements of 8 bits may take longer to reduce than to copy, so
+// that two ranks are faster at it than one.
+std::size_t StagedExchange::mostWhole() const {
+  const bool takesLonger = ranks_ > 2 || work_->reduction.elementBytes == 1;
+  return takesLonger ? std::min(mostWhole_, kLittleWhole) : mostWhole_;
 }
 
 RankShare StagedExchange::pieceShare(int rank) const {

@@ -32,19 +32,20 @@
 
 namespace xylem::collectives {
 
-// True if each rank reduces its share of the elements, since reading everything would cost more than meeting
+// True if each rank reduces its share of the elements, since to read more than `mostWhole` bytes would cost more than meeting
 // a second time. Not for a Reduce of two ranks: there the root reads while the other rank already writes the
 // next piece.
-constexpr bool sharesWork(Function function, std::size_t blockBytes, int ranks) {
-  constexpr std::size_t kMaxReadAtOnce = std::size_t{32} << 10;
+constexpr bool sharesWork(Function function, std::size_t blockBytes, int ranks, std::size_t mostWhole) {
   return (function == Function::kAllReduce || (function == Function::kReduce && ranks > 2)) &&
-         blockBytes * static_cast<std::size_t>(ranks - 1) > kMaxReadAtOnce;
+         blockBytes * static_cast<std::size_t>(ranks - 1) > mostWhole;
 }
+// Each rank may read all of this little, however many they are and whatever they compute.
+constexpr std::size_t kLittleWhole = std::size_t{32} << 10;
 // True if no rank reads more than `most` bytes, in one stage or, if the data goes one way, in several that no rank answers.
 constexpr bool readsAtMost(std::size_t most, Function function, std::size_t blockBytes, int ranks) {
   const auto others = static_cast<std::size_t>(ranks - 1);
   return blockBytes * (function == Function::kBroadcast ? 1 : others) <= most &&
-         !sharesWork(function, blockBytes, ranks) &&
+         !sharesWork(function, blockBytes, ranks, kLittleWhole) &&
          blockBytes * (sendsBlocks(function) ? others : 1) <= transport::kMostStaged;
 }
 // True if staging the data is faster than mapping buffers, even if all ranks can map all of them. `bytes`: of a block. Reading other ranks'
@@ -59,9 +60,9 @@ constexpr bool isFasterStaged(Function function, std::size_t bytes, int ranks, b
 
 class StagedExchange {
  public:
-  // The most that a rank stages at once, in bytes, and the most of it that is in areas, not in the ring; the same on all ranks.
-  StagedExchange(std::size_t mostStaged, std::size_t mostInAreas)
-      : mostStaged_(mostStaged), mostInAreas_(mostInAreas) {}
+  // The same on all ranks.
+  explicit StagedExchange(const transport::CopyChoices& choices)
+      : mostStaged_(choices.piece), mostInAreas_(choices.mostInAreas()), mostWhole_(choices.whole) {}
 
   // `work` stays until the end.
   void start(const DirectWork& work, int rank, int ranks);
@@ -112,6 +113,7 @@ class StagedExchange {
     if (staging_ != transport::StagingKind::kLittle) return;
     for (std::size_t at = 0; at < bytes(maxPiece_); at += kCacheLine) fetch(at);
   }
+  std::size_t mostWhole() const;
   bool writes() const { return writes_ && !collecting_; }
   void copyPiece(const Meeting& meeting) const;
   void reducePiece();
@@ -132,7 +134,8 @@ class StagedExchange {
   const std::byte* stagedBy(int rank) const { return staged_[static_cast<std::size_t>(rank)]; }
   RankShare pieceShare(int rank) const;
 
-  const std::size_t mostStaged_, mostInAreas_;
+  // The most that this rank stages at once, the most of that which is in areas, not in the ring, and the most that it reads whole; bytes.
+  const std::size_t mostStaged_, mostInAreas_, mostWhole_;
   Handover to_ = Handover::kNearCache;
   std::vector<Handover> from_;
   const DirectWork* work_ = nullptr;

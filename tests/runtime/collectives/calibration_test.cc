@@ -103,6 +103,7 @@ TEST(Calibration, MeasuresAllWaysBetweenTwoCores) {
     for (const double time : timed.microseconds)
       EXPECT_TRUE(time > 0 && std::isfinite(time)) << timed.operation;
   EXPECT_THAT(found.numbers(), HasSubstr("small AllReduce, staged/mapped in us: 512 B "));
+  EXPECT_THAT(found.numbers(), HasSubstr("staged AllReduce, whole/in shares in us: 64 KiB "));
 }
 
 TEST(Calibration, GivesUpWhenTimeRunsOut) {

@@ -189,6 +189,7 @@ TEST_P(DirectExchangeOf, ResultsDoNotDependOnHowDataMoves) {
     transport::CopyChoices choices;
     choices.piece = among({4096, 20000, 65536, transport::kMostStaged});
     choices.staged = among({32, 1024, 16384, transport::kMostStaged});
+    choices.whole = among({32, 4096, 32768, 1 << 20});
     choices.cycle = among({transport::kLeastCycle, 1000000, transport::kStagingRingBytes});
     choices.streamExchange = among({0, 100000, std::uint64_t{1} << 40});
     choices.blockReadFrom = among({0, 3000});
@@ -206,6 +207,40 @@ TEST_P(DirectExchangeOf, ResultsDoNotDependOnHowDataMoves) {
                     static_cast<int>(random()) & 1, random());
     runAllToAll(job, 1 + random() % 9000, random());
   }
+}
+
+// Ranks meet once for each piece that they reduce whole, and twice for each that they share.
+TEST(StagedExchange, ReducesWholeWhatIsAsFastWhole) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  transport::CopyChoices choices;
+  const auto stagesOf = [&](int ranks, DataType type, ReduceOp op) {
+    const std::vector<std::byte> input(kBytes);
+    std::vector<std::byte> output(kBytes);
+    const DirectWork work = {.function = Function::kAllReduce,
+                             .input = input.data(),
+                             .output = output.data(),
+                             .count = kBytes / elementBytes(type),
+                             .type = type,
+                             .reduction = chooseReduction(type, op, ranks)};
+    ExchangeJob job(ranks, Reach::kNone, false, choices);
+    // The first operation finds out that no buffer can be mapped.
+    std::uint64_t before = 0;
+    for (unsigned seed = 1; seed <= 2; ++seed) {
+      before = job.mailbox(0).left.load();
+      for (int rank = 0; rank < ranks; ++rank) job[rank].start(work);
+      EXPECT_THAT(job.finish(seed), Each(Outcome::kDone));
+    }
+    return job.mailbox(0).left.load() - before;
+  };
+  constexpr std::uint64_t kPieces = kBytes / transport::kMostStaged;
+  EXPECT_EQ(stagesOf(2, DataType::kFloat32, ReduceOp::kSum), 2 * kPieces);
+  choices.whole = kBytes / 2;
+  EXPECT_EQ(stagesOf(2, DataType::kFloat32, ReduceOp::kSum), 2 * kPieces);
+  choices.whole = kBytes;
+  EXPECT_EQ(stagesOf(2, DataType::kFloat32, ReduceOp::kSum), kPieces);
+  EXPECT_EQ(stagesOf(2, DataType::kFloat16, ReduceOp::kAvg), kPieces);
+  EXPECT_EQ(stagesOf(3, DataType::kFloat32, ReduceOp::kSum), 2 * kPieces);
+  EXPECT_EQ(stagesOf(2, DataType::kFloat8e4m3, ReduceOp::kSum), 2 * kPieces);
 }
 
 // 256 and a one of each other rank: if every partial result were rounded to bfloat16, whose numbers are two apart there, the ones

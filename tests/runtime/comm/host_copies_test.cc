@@ -81,7 +81,7 @@ const RankRole kDiffer("copies differ", [](int rank, int ranks, const ncclUnique
   if (copies.size() != 1 ||
       !copies[0].starts_with(
           "read_from=2000 read_up_to=100000 block_read_from=0 block_read_up_to=0 reduce_read_from=0 "
-          "reduce_read_up_to=0 piece=8192 cycle=1000000 staged=64 "))
+          "reduce_read_up_to=0 piece=8192 whole=32768 cycle=1000000 staged=64 "))
     return 3;
   return ncclCommDestroy(comm) == ncclSuccess ? 0 : 4;
 });

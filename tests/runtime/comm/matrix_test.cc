@@ -123,7 +123,7 @@ struct Pin {
 constexpr Pin kPins[] = {
     {"Default", "default"},
     {"Read", "default,read_from=1,block_read_from=1,reduce_read_from=1,staged=32"},
-    {"PiecesPastCaches", "default,piece=4096,staged=32,stream_message=0,stream_exchange=0,huge_pages=0"},
+    {"PiecesPastCaches", "default,piece=4096,staged=32,whole=32,stream_message=0,stream_exchange=0,huge_pages=0"},
     {"Far", "default,cycle=2000000,staged=32768,far=1,stream_far=1"},
     {"Adapting", "default,read_from=20000,block_read_from=20000,reduce_read_from=20000,adapt=1"}};
 constexpr int kPinnedRanks = 3;

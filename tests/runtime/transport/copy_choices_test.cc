@@ -163,7 +163,7 @@ TEST(ChoiceFile, DoesNotBelieveWhatIsDamagedOrOthersMayWrite) {
         EXPECT_EQ(found->choices.piece, CopyChoices().piece);
       }
   }
-  folder.write("xylem-copy-choices-5\nnonsense\n" + whole.substr(whole.find('\n') + 1));
+  folder.write("xylem-copy-choices-6\nnonsense\n" + whole.substr(whole.find('\n') + 1));
   EXPECT_EQ(file.find(keyOf("a")), knownOf(64));
   folder.write(whole);
   ASSERT_EQ(chmod(folder.file().c_str(), 0666), 0);

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFirstLine = "xylem-copy-choices-5";
+constexpr std::string_view kFirstLine = "xylem-copy-choices-6";
 // The parts of a line: boot, processor, pair, steps, choices, numbers.
 constexpr std::size_t kParts = 6;
 constexpr int kMostSteps = 100;

@@ -18,6 +18,7 @@ constexpr CopyChoiceField kFields[] = {
     {"reduce_read_from", &CopyChoices::reduceReadFrom, 0, kMost},
     {"reduce_read_up_to", &CopyChoices::reduceReadUpTo, 0, kMost},
     {"piece", &CopyChoices::piece, 4096, kMostStaged},
+    {"whole", &CopyChoices::whole, kFirstLineBytes, kMost},
     {"cycle", &CopyChoices::cycle, kLeastCycle, kStagingRingBytes},
     {"staged", &CopyChoices::staged, kFirstLineBytes, kMostStaged},
     {"stream_message", &CopyChoices::streamMessage, 0, kMost},

@@ -31,6 +31,9 @@ struct CopyChoices {
   std::uint64_t reduceReadFrom = 0, reduceReadUpTo = 0;
   // The most that a rank stages at once in an exchange of all ranks, in bytes.
   std::uint64_t piece = kMostStaged;
+  // A rank reads this many bytes of others' staged blocks to reduce them by itself. If it had to read more, each rank reduces its share of the
+  // elements, for which ranks meet twice. Ranks that are more than two read less in shares (StagedExchange).
+  std::uint64_t whole = std::uint64_t{32} << 10;
   // A rank goes through this many bytes of its staging memory before it writes the first of them again, if it stages more than
   // mostInAreas() at once.
   std::uint64_t cycle = kLeastCycle;
