@@ -134,7 +134,9 @@ std::string tableText(const cli::Terminal& terminal, const Shape& shape, const s
     means.push_back(ratioCell(geometricMean(column.all), geometricMean(column.apart)));
   table.add(means);
   const std::string where = shape.kind == Shape::kTwoHosts ? "2 ranks on 2 hosts"
-                                                           : fmt::format("{} ranks on one host", shape.ranks);
+                            : shape.each > 1
+                                ? fmt::format("{} ranks with {} cores each", shape.ranks, shape.each)
+                                : fmt::format("{} ranks on one host", shape.ranks);
   const Operation operation = results.empty() ? Operation{} : results.front().c.operation;
   return fmt::format("{}, {}, us back to back|us after a barrier{}\n{}\n", name(operation), where,
                      distanceText(results), table.text(terminal));

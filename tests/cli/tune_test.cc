@@ -106,7 +106,7 @@ TEST(CalibrateCommandTest, JsonHasWhatWasMeasured) {
     auto choices = copies["XYLEM_COPY_CHOICES"].get<std::string>();
     std::replace(choices.begin(), choices.end(), ',', ' ');
     EXPECT_THAT(contentsOf(file),
-                HasSubstr("\t" + copies["cores"].get<std::string>() + "\t9\t" + choices + "\t"));
+                HasSubstr("\t" + copies["cores"].get<std::string>() + "\t10\t" + choices + "\t"));
   }
 }
 

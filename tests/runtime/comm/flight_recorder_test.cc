@@ -38,6 +38,7 @@ std::vector<std::vector<std::byte>> areas() {
     std::error_code gone;
     if (fs::read_symlink(file.path(), gone).string().find(kRecordBufferName) == std::string::npos) continue;
     const FileDescriptor fd(open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) continue;  // another thread looked, too, and has closed its own
     std::vector<std::byte> bytes(sizeof(RecordBuffer));
     EXPECT_EQ(pread(fd.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
     found.push_back(std::move(bytes));
