@@ -138,11 +138,15 @@ std::string copiesText(const CopyReport& report, const Terminal& terminal) {
       ways += fmt::format("{}{} {}", i == 0 ? "" : ", ", timed.ways[i], timeText(timed.microseconds[i]));
     table.add({{sizeText(timed.bytes)}, {timed.operation}, {ways}});
   }
-  text += table.text(terminal, 2) + fmt::format("\nXYLEM_COPY_CHOICES={}\n", commaText(report.found.choices));
-  return text + (report.problem.empty() ? fmt::format("Jobs choose so if the first and the last rank of a "
-                                                      "host are on {}: it is remembered in {}.\n",
-                                                      report.cores, report.file)
-                                        : fmt::format("It is not remembered: {}\n", report.problem));
+  text += table.text(terminal, 2) + "\n";
+  text +=
+      report.problem.empty()
+          ? fmt::format(
+                "Jobs begin so if the first and the last rank of a host are on {}, and try other ways while "
+                "they run: it is remembered in {}, and nothing has to be set.\n",
+                report.cores, report.file)
+          : fmt::format("It is not remembered: {}\n", report.problem);
+  return text + fmt::format("To keep ranks to it: XYLEM_COPY_CHOICES={}\n", commaText(report.found.choices));
 }
 
 int CalibrationReport::agreeing() const {

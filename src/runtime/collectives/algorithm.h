@@ -112,11 +112,13 @@ constexpr bool isStar(Algorithm algorithm) {
 // Most programs of a collective at the same time.
 constexpr std::size_t kMostPrograms = 4;
 
-// The programs of an algorithm; empty if the collective has no such algorithm. Queues by bit: - rings: 0 is
-// the previous rank (from) and the next one (to); - trees: 0 is up, 1 to 3 are down; likewise in chains to a
-// network that reduces, which is up at their heads; - stars: as trees, and from kFirstMember on the members
-// of the host, once for contributions to the heads and once for results (starQueues, star.h); - PAT: k is the rank 2^k away; AllGather sends upwards,
-// ReduceScatter downwards.
+// The programs of an algorithm; empty if the collective has no such algorithm. Their queues by number:
+//
+//   rings    0 is the previous rank (from) and the next one (to)
+//   trees    0 is up, 1 to 3 are down; likewise in chains to a network that reduces, which is up at their heads
+//   stars    as trees, and from kFirstMember on the members of the host, once for contributions to the heads and once for results
+//            (starQueues, star.h)
+//   PAT      k is the rank 2^k away; AllGather sends upwards, ReduceScatter downwards
 std::span<const Program> programsOf(Function function, Algorithm algorithm);
 
 // Elements of scratch that the programs need.

@@ -126,31 +126,33 @@ class Messages {
   Direction from0_, from1_;
 };
 
-// Mailboxes that exchanges have one after the other: the first use of new memory takes longer than all that is timed.
+// Mailboxes that exchanges have one after the other: the first use of new memory takes longer than all that is timed. A side keeps its own, whose
+// pages lie near it.
 class Mailboxes {
  public:
-  // As new, but for what is in the staging memory.
-  SharedMemory take() {
-    if (unused_.empty()) return SharedMemory::create("xylem calibration", sizeof(transport::Mailbox));
-    SharedMemory memory = std::move(unused_.back());
-    unused_.pop_back();
+  // One in which no operation has been posted yet.
+  SharedMemory take(std::size_t side) {
+    std::vector<SharedMemory>& unused = unused_[side];
+    if (unused.empty()) return SharedMemory::create("xylem calibration", sizeof(transport::Mailbox));
+    SharedMemory memory = std::move(unused.back());
+    unused.pop_back();
     auto& mailbox = *reinterpret_cast<transport::Mailbox*>(memory.data());
     for (transport::Descriptor& descriptor : mailbox.descriptors) descriptor.number.store(0);
     mailbox.left.store(0);
     mailbox.beat.store(0);
     return memory;
   }
-  void giveBack(SharedMemory memory) { unused_.push_back(std::move(memory)); }
+  void giveBack(std::size_t side, SharedMemory memory) { unused_[side].push_back(std::move(memory)); }
 
  private:
-  std::vector<SharedMemory> unused_;
+  std::array<std::vector<SharedMemory>, 2> unused_;
 };
 
 // Both sides make AllReduces or AllGathers of floats.
 class Exchanges {
  public:
   Exchanges(Mailboxes& mailboxes, Reach reach, const CopyChoices& choices)
-      : mailboxes_(mailboxes), memory_(reach, choices), ofSides_{mailboxes.take(), mailboxes.take()} {
+      : mailboxes_(mailboxes), memory_(reach, choices), ofSides_{mailboxes.take(0), mailboxes.take(1)} {
     for (int side = 0; side < 2; ++side) {
       std::vector<DirectPeer> peers(2);
       peers[static_cast<std::size_t>(1 - side)] = {mailbox(1 - side), &memory_};
@@ -159,7 +161,7 @@ class Exchanges {
     }
   }
   ~Exchanges() {
-    for (SharedMemory& memory : ofSides_) mailboxes_.giveBack(std::move(memory));
+    for (std::size_t side : {0, 1}) mailboxes_.giveBack(side, std::move(ofSides_[side]));
   }
   Exchanges(const Exchanges&) = delete;
   Exchanges& operator=(const Exchanges&) = delete;
@@ -333,9 +335,13 @@ class Calibrator {
 
   // Whether the cores are far from each other now; and if so, whether it is faster to write past the caches what is staged.
   void chooseDistance(const SideBuffers& buffers, Calibration& found) {
-    found.choices.far = transport::CoreDistance::isFar(timeLine()) ? 1 : 0;
-    if (found.choices.far == 0) return;
-    CopyChoices past = found.choices, through = found.choices;
+    CopyChoices now = found.choices;
+    now.far = transport::CoreDistance::isFar(timeLine()) ? 1 : 0;
+    if (now.far == 0) {
+      found.choices = now;
+      return;
+    }
+    CopyChoices past = now, through = now;
     past.streamFar = 1;
     through.streamFar = 0;
     Exchanges streamed(mailboxes_, Reach::kNothing, past), cached(mailboxes_, Reach::kNothing, through);
@@ -350,7 +356,8 @@ class Calibrator {
     const auto timed = keep(found, time("AllGather between far cores, bytes of each",
                                         {"staged through the caches", "staged past them"},
                                         {wayOf(cached), wayOf(streamed)}, kBlocks, kTimes));
-    found.choices.streamFar = fastestWay(timed, found.choices.streamFar);
+    now.streamFar = fastestWay(timed, now.streamFar);
+    found.choices = now;
   }
 
   // Each time goes through the smallest ring more than twice: its lines are then where they are when a program goes on like this.
@@ -421,20 +428,22 @@ class Calibrator {
     found.choices.staged = bestLimit(timed, found.choices.staged);
   }
 
+  // Several in a row, so that a side which has come early waits for a small part of the time.
   void chooseWhole(const SideBuffers& buffers, Calibration& found) {
+    constexpr int kTimes = 4;
     static constexpr std::array kBlocks = {64 * kKiB, 128 * kKiB, 256 * kKiB};
     CopyChoices always = found.choices, never = found.choices;
     always.whole = kAlways;
-    never.whole = kLittleWhole;
+    never.whole = CopyChoices::kLittleWhole;
     Exchanges whole(mailboxes_, Reach::kNothing, always), shared(mailboxes_, Reach::kNothing, never);
     for (Exchanges* const exchanges : {&whole, &shared}) fillRing(*exchanges, buffers, always.cycle);
     const auto wayOf = [&](Exchanges& exchanges) {
       return [this, &buffers, made = &exchanges](std::size_t bytes, int side) {
-        made->run(sides_, buffers, bytes, kInARow, side);
+        made->run(sides_, buffers, bytes, kTimes, side);
       };
     };
     const auto timed = keep(found, time("staged AllReduce", {"whole", "in shares"},
-                                        {wayOf(whole), wayOf(shared)}, kBlocks, kInARow));
+                                        {wayOf(whole), wayOf(shared)}, kBlocks, kTimes));
     found.choices.whole = bestLimit(timed, found.choices.whole);
   }
 

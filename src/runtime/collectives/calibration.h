@@ -41,7 +41,7 @@ constexpr int kCalibrationSteps = 8;
 struct Calibration {
   transport::CopyChoices choices;
   std::vector<TimedWays> timed;
-  int steps = 0;          // that are done; what others would choose has its default
+  int steps = 0;          // that are done; what others choose is as it was before
   bool complete = false;  // false: time ran out
 
   std::string numbers() const;

@@ -64,8 +64,7 @@ void DirectExchange::start(const DirectWork& work) {
   work_ = work;
   call_ = postedCall(work);
   isBrought_ = isBrought(work, meeting_.rank());
-  alwaysStaged_ =
-      isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_, choices_);
+  alwaysStaged_ = isFasterStaged(work, meeting_.ranks(), oversubscribed_, choices_);
   if (InlineExchange::takes(work, meeting_.ranks(), alwaysStaged_)) return startInline();
   stagedIsPrepared_ = false;
   chooseStreaming();
@@ -277,7 +276,7 @@ DirectExchange::Outcome DirectExchange::stepMeeting() {
         }
         if (findBuffers()) break;
         meeting_.leave();
-        if (isRooted(work_.function)) ways_.dropTime();  // two meetings would count for one
+        if (isRooted(work_.function)) ways_.leaveOut();  // two meetings would count for one
         begin(Way::kStaged);
         return stepStaged();
       case Phase::kWork:

@@ -47,8 +47,8 @@ inline bool isBrought(const DirectWork& work, int rank) {
   return isRooted(work.function) && (rank == work.root) == (work.function == Function::kReduce);
 }
 
-// Whether this rank posts a descriptor: a Broadcast has that of its root alone. The root of a Reduce brings nothing, and has one for ranks that
-// called another operation.
+// Whether this rank posts a descriptor: a Broadcast has that of its root alone. The root of a Reduce has one also where it brings
+// nothing, for ranks that called another operation.
 inline bool posts(const DirectWork& work, int rank) {
   return work.function != Function::kBroadcast || rank == work.root;
 }

@@ -1,8 +1,8 @@
 #pragma once
 // When a rank looks first for the descriptor of a rank that brings it data. A look just before the descriptor is written takes its line
 // away from the rank that writes it, and both ranks wait for it twice. So a rank that had to wait looks a moment later from then on. With
-// little data it learns how much later: a little more each time that it still came too early, and now and then a little less. Once in
-// kHeld times it looks at once, to see whether the others run ahead.
+// little data it learns how much later: a little more each time that it still came too early, and now and then a little less. One look in
+// kAtOnce is not held back, to see whether the others run ahead.
 //
 //   FirstLook look(FirstLook::kOneWay);
 //   look.begin(bytes);
@@ -26,7 +26,7 @@ class FirstLook {
 
   // `bytes`: of the data.
   void begin(std::size_t bytes) {
-    held_ = !othersAreAhead_ && ++begun_ % kHeld != 0;
+    held_ = !othersAreAhead_ && ++begun_ % kAtOnce != 0;
     learns_ = bytes <= kLittle;
     waits_ = 0;
     if (!held_) return;
@@ -60,7 +60,7 @@ class FirstLook {
   static constexpr std::uint32_t kHits = 8;
   // Looks after the first one, if the descriptor came soon after it.
   static constexpr int kSoon = 16;
-  static constexpr std::uint32_t kHeld = 4;
+  static constexpr std::uint32_t kAtOnce = 4;
   // The rank that brings more copies for longer than a line takes to come.
   static constexpr std::size_t kLittle = 4096;
 

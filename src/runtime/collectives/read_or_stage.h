@@ -67,10 +67,10 @@ class ReadOrStage {
   void useRing(std::size_t at, std::size_t bytes) {
     if (counts_ && touched_[std::min(kind_, touched_.size() - 1)].touch(at, bytes)) tellsNothing_ = true;
   }
-  // Nor does that of one of which some rank says so,
+  // Whether some rank has said that the time of this operation tells nothing.
   void setTellsNothing(bool tellsNothing) { tellsNothing_ = tellsNothing; }
-  // or of one that began with a meeting of all and is staged.
-  void dropTime() { counts_ = false; }
+  // This operation does not count at all, as neither way takes as long: it has begun with a meeting of all, and is staged.
+  void leaveOut() { counts_ = false; }
 
   // The operation is done, and was read or staged.
   void end(bool wasRead) {
@@ -121,8 +121,8 @@ class ReadOrStage {
   int teller_ = 0;       // the rank whose TwoWays hears of the work, and that tells the others, if it adapts
   int partner_ = 0;      // the rank whose distance counts for this one
   bool counts_ = false;  // this rank's TwoWays hears of the operation
-  bool times_ = false;   // and of its time
-  // But that is of no use: staging memory was new, or some rank has put memory into huge pages.
+  bool times_ = false;   // this rank's TwoWays hears of its time, too
+  // The time is of no use: staging memory was new, or some rank has put memory into huge pages.
   bool tellsNothing_ = false;
   std::chrono::steady_clock::time_point begun_{};  // the operation, if times_
 };

@@ -28,17 +28,19 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   work_ = &work;
   rank_ = rank;
   ranks_ = ranks;
-  shares_ = sharesWork(work.function, blockBytes(work), ranks, mostWhole());
+  shares_ = sharesWork(work.function, blockBytes(work), ranks,
+                       choices_.mostWhole(ranks, work.reduction.elementBytes));
   sendsBlocks_ = sendsBlocks(work.function);
   reduces_ = reduces(work.function);
   blocks_ = sendsBlocks_ ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
   const std::size_t block = blockBytes(work);
   const bool oneWay = isRooted(work.function) && !shares_ && block <= kMostInSmallPieces;
   const std::size_t most =
-      oneWay ? std::min(mostStaged_, std::clamp(block / 4, leastPiece(block), kMostAtOnce)) : mostStaged_;
+      oneWay ? std::min<std::size_t>(choices_.piece, std::clamp(block / 4, leastPiece(block), kMostAtOnce))
+             : choices_.piece;
   maxPiece_ = work.count;
   if (block * blocks_ > most) maxPiece_ = most / blocks_ / kLine * kLine / work.reduction.elementBytes;
-  staging_ = transport::stagingFor(bytes(maxPiece_) * blocks_, oneWay, mostInAreas_);
+  staging_ = transport::stagingFor(bytes(maxPiece_) * blocks_, oneWay, choices_.mostInAreas());
   posts_ = collectives::posts(work, rank);
   writes_ = !isBrought(work, rank) || shares_;
   awaited_.clear();
@@ -48,13 +50,6 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   factors_.resize(static_cast<std::size_t>(ranks));
   if (reduces_) std::fill(factors_.begin(), factors_.end(), work.reduction.factor);
   startAgain();
-}
-
-// Two ranks move as many bytes whole as in shares, but more ranks move more; and elements of 8 bits may take longer to reduce than to copy, so
-// that two ranks are faster at it than one.
-std::size_t StagedExchange::mostWhole() const {
-  const bool takesLonger = ranks_ > 2 || work_->reduction.elementBytes == 1;
-  return takesLonger ? std::min(mostWhole_, kLittleWhole) : mostWhole_;
 }
 
 RankShare StagedExchange::pieceShare(int rank) const {

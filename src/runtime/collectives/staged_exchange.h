@@ -39,30 +39,29 @@ constexpr bool sharesWork(Function function, std::size_t blockBytes, int ranks, 
   return (function == Function::kAllReduce || (function == Function::kReduce && ranks > 2)) &&
          blockBytes * static_cast<std::size_t>(ranks - 1) > mostWhole;
 }
-// Each rank may read all of this little, however many they are and whatever they compute.
-constexpr std::size_t kLittleWhole = std::size_t{32} << 10;
 // True if no rank reads more than `most` bytes, in one stage or, if the data goes one way, in several that no rank answers.
-constexpr bool readsAtMost(std::size_t most, Function function, std::size_t blockBytes, int ranks) {
+constexpr bool readsAtMost(std::size_t most, Function function, std::size_t blockBytes, int ranks,
+                           std::size_t mostWhole) {
   const auto others = static_cast<std::size_t>(ranks - 1);
   return blockBytes * (function == Function::kBroadcast ? 1 : others) <= most &&
-         !sharesWork(function, blockBytes, ranks, kLittleWhole) &&
+         !sharesWork(function, blockBytes, ranks, mostWhole) &&
          blockBytes * (sendsBlocks(function) ? others : 1) <= transport::kMostStaged;
 }
-// True if staging the data is faster than mapping buffers, even if all ranks can map all of them. `bytes`: of a block. Reading other ranks'
+// True if staging the data is faster than mapping buffers, even if all ranks can map all of them. Reading other ranks'
 // staging areas costs a transfer per cache line; beyond some, splitting the work and meeting twice costs less.
-constexpr bool isFasterStaged(Function function, std::size_t bytes, int ranks, bool oversubscribed,
-                              const transport::CopyChoices& choices) {
+inline bool isFasterStaged(const DirectWork& work, int ranks, bool oversubscribed,
+                           const transport::CopyChoices& choices) {
   // Meeting costs the most if ranks have to take turns on a core.
   constexpr std::size_t kMaxReadOversubscribed = std::size_t{32} << 10;
-  const std::size_t most = isRooted(function) ? choices.mostStagedOneWay() : choices.staged;
-  return readsAtMost(oversubscribed ? std::max(kMaxReadOversubscribed, most) : most, function, bytes, ranks);
+  const std::size_t most = isRooted(work.function) ? choices.mostStagedOneWay() : choices.staged;
+  return readsAtMost(oversubscribed ? std::max(kMaxReadOversubscribed, most) : most, work.function,
+                     blockBytes(work), ranks, choices.mostWhole(ranks, work.reduction.elementBytes));
 }
 
 class StagedExchange {
  public:
-  // The same on all ranks.
-  explicit StagedExchange(const transport::CopyChoices& choices)
-      : mostStaged_(choices.piece), mostInAreas_(choices.mostInAreas()), mostWhole_(choices.whole) {}
+  // `choices`: the same on all ranks.
+  explicit StagedExchange(const transport::CopyChoices& choices) : choices_(choices) {}
 
   // `work` stays until the end.
   void start(const DirectWork& work, int rank, int ranks);
@@ -113,7 +112,6 @@ class StagedExchange {
     if (staging_ != transport::StagingKind::kLittle) return;
     for (std::size_t at = 0; at < bytes(maxPiece_); at += kCacheLine) fetch(at);
   }
-  std::size_t mostWhole() const;
   bool writes() const { return writes_ && !collecting_; }
   void copyPiece(const Meeting& meeting) const;
   void reducePiece();
@@ -134,8 +132,7 @@ class StagedExchange {
   const std::byte* stagedBy(int rank) const { return staged_[static_cast<std::size_t>(rank)]; }
   RankShare pieceShare(int rank) const;
 
-  // The most that this rank stages at once, the most of that which is in areas, not in the ring, and the most that it reads whole; bytes.
-  const std::size_t mostStaged_, mostInAreas_, mostWhole_;
+  const transport::CopyChoices choices_;
   Handover to_ = Handover::kNearCache;
   std::vector<Handover> from_;
   const DirectWork* work_ = nullptr;

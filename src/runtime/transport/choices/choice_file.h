@@ -1,9 +1,9 @@
 #pragma once
-// The file in which this user's processes remember what they measured since the machine was started: one line per pair of cores,
+// The file in which this user's processes remember what they measured since the machine was started: one line per processor and kind of pair of cores,
 // newest first. Many machines may share a home folder, so each start of a machine has a file of its own. The process that makes one
 // removes some that are older than three months.
 //
-//   const MachineKey key{bootId, processor, "near"};
+//   const MachineKey key{bootId, processor, "cores that share a cache"};
 //   const ChoiceFile file = ChoiceFile::of(key);
 //   if (const std::optional<KnownChoices> known = file.find(key)) ...
 //   file.remember(key, {choices, "send and receive, staged/read in us: 32 KiB 3.1/2.2", 7});

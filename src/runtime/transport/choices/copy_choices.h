@@ -26,14 +26,15 @@ struct CopyChoices {
   // and all if both are equal, are copied through shared memory. Bytes; the sender's choice counts.
   std::uint64_t readFrom = 0, readUpTo = 0;
   // Blocks of blockReadFrom to blockReadUpTo - 1 bytes of an exchange are read likewise, if not all buffers can be mapped. In an AllReduce it
-  // is those from reduceReadFrom on: it stages half of a block and then half of the results, and has two system calls if it reads.
+  // is those from reduceReadFrom on: it stages as many bytes as a block has, but has two system calls if it reads.
   std::uint64_t blockReadFrom = 0, blockReadUpTo = 0;
   std::uint64_t reduceReadFrom = 0, reduceReadUpTo = 0;
   // The most that a rank stages at once in an exchange of all ranks, in bytes.
   std::uint64_t piece = kMostStaged;
-  // A rank reads this many bytes of others' staged blocks to reduce them by itself. If it had to read more, each rank reduces its share of the
-  // elements, for which ranks meet twice. Ranks that are more than two read less in shares (StagedExchange).
-  std::uint64_t whole = std::uint64_t{32} << 10;
+  // The most of others' staged blocks, in bytes, that a rank reads to reduce all elements by itself (mostWhole). If it had to read more, each
+  // rank reduces its share of the elements, for which ranks meet twice.
+  static constexpr std::uint64_t kLittleWhole = std::uint64_t{32} << 10;
+  std::uint64_t whole = kLittleWhole;
   // A rank goes through this many bytes of its staging memory before it writes the first of them again, if it stages more than
   // mostInAreas() at once.
   std::uint64_t cycle = kLeastCycle;
@@ -59,6 +60,11 @@ struct CopyChoices {
   // The most that is staged at once in areas, which are written again soon; more goes round the ring. Where a long cycle is faster, it is
   // from 2 KiB on.
   std::size_t mostInAreas() const { return goesFar() ? std::size_t{2} << 10 : kSmallStagingBytes; }
+  // As `whole`. Two ranks move as many bytes whole as in shares, but more ranks move more; and elements of 8 bits may take longer to reduce than
+  // to copy, so that two ranks are faster at it than one.
+  std::size_t mostWhole(int ranks, std::size_t elementBytes) const {
+    return ranks > 2 || elementBytes == 1 ? std::min(whole, kLittleWhole) : whole;
+  }
   // As `staged`, of data that goes one way: a rank that only posts seldom waits, as there is space for many operations of this size. Where a
   // long cycle is faster, it is not more than there is in areas.
   std::uint64_t mostStagedOneWay() const {
@@ -96,7 +102,7 @@ struct CopyChoices {
   static CopyChoices fromText(std::string_view text) { return fromText(text, CopyChoices()); }
 
  private:
-  // Near cores have a cache together, so what is read between far ones is staged between them, but for much data, which takes about
+  // Between near cores staging is faster, also of what is read between far ones; but not of much data, which takes about
   // as long in both ways.
   bool holdsBetween(bool isFar, std::uint64_t bytes) const {
     constexpr std::uint64_t kMuch = std::uint64_t{1} << 20;

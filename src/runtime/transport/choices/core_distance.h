@@ -64,7 +64,7 @@ class CoreDistance {
   }
 
  private:
-  // With reading the clock, which takes 20 to 30 ns. Lines of cores that share a cache take 30 to 90 ns, others 125 to 350.
+  // With reading the clock, which takes 20 to 30 ns. Lines mostly take 30 to 90 ns between cores that share a cache, between others 125 to 350.
   static constexpr std::chrono::nanoseconds kNear{95}, kFar{115}, kDisturbed{1000};
 
   bool far_;

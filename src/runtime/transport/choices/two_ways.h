@@ -109,7 +109,7 @@ class TwoWays {
   static constexpr std::size_t kLatest = 4;   // those of which the least time counts
   // Operations of a trial, of which the first does not count.
   static constexpr int kTries = 4, kMostTries = 20, kLeastLong = 3;
-  // A trial with more of them is over after this time; or once the other way is clearly slower, and times have not become shorter twice in a row.
+  // A trial with more of them is over after this time; or once the other way is clearly slower, and its last two times were not shorter than those before.
   static constexpr Time kMostTried = std::chrono::milliseconds(4);
   static constexpr int kPatience = 2;
   static constexpr double kStillShorter = 0.95;  // than the least time before
@@ -145,7 +145,7 @@ class WaysBySize {
   }
   // Less data than this is too soon moved to try anything.
   static bool has(std::uint64_t bytes) { return bytes >= kLeast; }
-  // The number of the ways that data of this size has.
+  // The number of the ways that data of this size has; only of sizes for which has() is true.
   static std::size_t indexOf(std::uint64_t bytes) {
     return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes / kLeast)) - 1, kSizes - 1);
   }
