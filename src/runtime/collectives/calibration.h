@@ -53,7 +53,7 @@ struct CalibrationEffort {
   bool large = false;  // also sizes that are larger than the caches, which take most of the time
 };
 
-// As it is, the effort takes 25 to 45 milliseconds where nothing else runs. Goes on after the first `steps` steps, which have found `choices`.
+// As it is, the effort takes 25 to 50 milliseconds where nothing else runs. Goes on after the first `steps` steps, which have found `choices`.
 // Throws Error (ncclSystemError) if a thread may not run on one of the cores.
 Calibration calibrate(const device::CorePair& cores, const CalibrationEffort& effort = {}, int steps = 0,
                       const transport::CopyChoices& choices = transport::usualChoices());
