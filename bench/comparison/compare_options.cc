@@ -29,7 +29,8 @@ constexpr const char* kExamples = R"(Examples:
   jq '.cases[] | [.operation, .bytes, .by_ours.processes.best_peer]' now.json
 
 Shapes: 2 ranks with a core each; 4 and 8, which may be more than there are cores, wherever the system puts them; 2x8,
-2 ranks with 8 cores each, and 2, 4 or 8 ranks with up to 64; hosts, two ranks in network namespaces that a cable joins (as root).
+2 ranks with 8 cores each, and 2, 4 or 8 ranks with up to 64;
+hosts, two ranks in network namespaces that a cable joins (as root).
 
 Contenders, which --without leaves out: threads, processes (with buffers of ncclMemAlloc) and malloc (processes with
 buffers of malloc) are ours; openmpi, openmpi-ucx and mpich the peers. All of them are alive all the time, and sleep

@@ -69,7 +69,7 @@ class ReadOrStage {
   }
   // Whether some rank has said that the time of this operation tells nothing.
   void setTellsNothing(bool tellsNothing) { tellsNothing_ = tellsNothing; }
-  // This operation does not count at all, as neither way takes as long: it has begun with a meeting of all, and is staged.
+  // This operation does not count: it has begun with a meeting of all and is staged after all, which takes longer than either way.
   void leaveOut() { counts_ = false; }
 
   // The operation is done, and was read or staged.

@@ -1,6 +1,6 @@
 #pragma once
-// The file in which this user's processes remember what they measured since the machine was started: one line per processor and kind of pair of cores,
-// newest first. Many machines may share a home folder, so each start of a machine has a file of its own. The process that makes one
+// The file in which this user's processes remember what they measured since the machine was started: one line per
+// processor and kind of pair of cores, newest first. Many machines may share a home folder, so each start of a machine has a file of its own. The process that makes one
 // removes some that are older than three months.
 //
 //   const MachineKey key{bootId, processor, "cores that share a cache"};
